@@ -1,0 +1,26 @@
+"""Everything a user can get wrong, as one small tree; the command line prints these as one line.
+
+An error names where it is (file and line, or sequence number), what was found and what was wanted.
+"""
+
+
+class SemistructError(Exception):
+    """Base of all errors that are about the user's input rather than a fault of ours."""
+
+
+class DataError(SemistructError, ValueError):
+    """Bad data: a malformed file, labels of the wrong length, a value that is not finite."""
+
+    @classmethod
+    def at(cls, path: object, line: int | None, problem: str) -> "DataError":
+        """`DataError.at("x.tsv", 17, "3 columns, expected 2")` reads `x.tsv:17: 3 columns, expected 2`."""
+        where = f"{path}:{line}" if line is not None else f"{path}"
+        return cls(f"{where}: {problem}")
+
+
+class ParameterError(SemistructError, ValueError):
+    """An estimator or a command was given a parameter it cannot work with."""
+
+
+class ModelError(SemistructError, ValueError):
+    """A file that is not a model, is damaged, or comes from a newer version."""
