@@ -1,0 +1,1 @@
+"""Linear chains on arrays: scoring, decoding, marginals. See `kernels` for the conventions."""

@@ -1,0 +1,192 @@
+"""Exact inference on one linear chain of T positions and Y labels.
+
+    unary[t, y]      score of label y at position t
+    step[k, y, z]    score of stepping from y at t-1 to z at t, where k = kind[t]
+    kind[t]          which of the K step tables leads into position t (kind[0] is not read)
+    -inf             forbidden; hence no fastmath in this module
+
+A path scores sum_t unary[t, y_t] + sum_{t>0} step[kind[t], y_{t-1}, y_t].  Ties take the smaller label, at
+the last position first and then backwards.  Kernels trust their input (T >= 1, Y >= 1, C order) and release
+the GIL; `inference` checks the input and spreads sequences over threads.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def token_scores(indptr, indices, values, weights, first, out):
+    """out[t, y] = sum of value * weights[feature, y] over the features of row first + t.
+
+    values has one entry per feature, or a single entry shared by all of them (binary features).
+    """
+    stride = 0 if len(values) == 1 else 1
+    Y = weights.shape[1]
+    for t in range(out.shape[0]):
+        row = out[t]
+        row[:] = 0.0
+        for j in range(indptr[first + t], indptr[first + t + 1]):
+            w, v = weights[indices[j]], values[j * stride]
+            for y in range(Y):
+                row[y] += v * w[y]
+
+
+@njit(cache=True, nogil=True)
+def path_score(unary, step, kind, path):
+    """The score of one labelling."""
+    score = unary[0, path[0]]
+    for t in range(1, len(path)):
+        score += unary[t, path[t]] + step[kind[t], path[t - 1], path[t]]
+    return score
+
+
+@njit(cache=True, nogil=True)
+def max_forward(unary, step, kind, best):
+    """best[t, z] = score of the best labelling of positions 0..t that ends in z."""
+    T, Y = unary.shape
+    best[0] = unary[0]
+    for t in range(1, T):
+        table, before, now = step[kind[t]], best[t - 1], best[t]
+        now[:] = -np.inf
+        for y in range(Y):
+            b, row = before[y], table[y]
+            for z in range(Y):
+                s = b + row[z]
+                now[z] = s if s > now[z] else now[z]
+        for z in range(Y):
+            now[z] += unary[t, z]
+
+
+@njit(cache=True, nogil=True)
+def max_backward(unary, step, kind, best):
+    """best[t, y] = score of the best labelling of positions t+1.. given label y at t."""
+    T, Y = unary.shape
+    best[T - 1] = 0.0
+    after = np.empty(Y)
+    for t in range(T - 2, -1, -1):
+        table = step[kind[t + 1]]
+        for z in range(Y):
+            after[z] = unary[t + 1, z] + best[t + 1, z]
+        for y in range(Y):
+            top, row = -np.inf, table[y]
+            for z in range(Y):
+                s = row[z] + after[z]
+                top = s if s > top else top
+            best[t, y] = top
+
+
+@njit(cache=True, nogil=True)
+def viterbi(unary, step, kind, best, path):
+    """Write a best labelling into path and return its score; best (T, Y) is left as by `max_forward`."""
+    T, Y = unary.shape
+    max_forward(unary, step, kind, best)
+    z = np.argmax(best[T - 1])
+    path[T - 1] = z
+    for t in range(T - 1, 0, -1):
+        # no back pointers: the predecessor is found again, which keeps the forward loop a plain maximum
+        table, before = step[kind[t]], best[t - 1]
+        arg, top = 0, before[0] + table[0, z]
+        for y in range(1, Y):
+            s = before[y] + table[y, z]
+            if s > top:
+                arg, top = y, s
+        z = arg
+        path[t - 1] = z
+    return best[T - 1, path[T - 1]]
+
+
+@njit(cache=True, nogil=True)
+def k_best(unary, step, kind, paths, scores):
+    """The len(paths) best labellings, best first; scores are -inf where there are no more.
+
+    Ties at a cell take the smaller previous label, then its better rank.
+    """
+    T, Y = unary.shape
+    k = len(scores)
+    top = np.full((T, Y, k), -np.inf)
+    back = np.zeros((T, Y, k), np.int64)  # previous label * k + its rank
+    next_rank = np.empty(Y, np.int64)
+    top[0, :, 0] = unary[0]
+    for t in range(1, T):
+        table = step[kind[t]]
+        for z in range(Y):
+            next_rank[:] = 0
+            for r in range(k):
+                arg, high = -1, -np.inf
+                for y in range(Y):
+                    if next_rank[y] < k:
+                        s = top[t - 1, y, next_rank[y]] + table[y, z]
+                        if s > high:
+                            arg, high = y, s
+                if arg < 0:
+                    break
+                top[t, z, r] = high + unary[t, z]
+                back[t, z, r] = arg * k + next_rank[arg]
+                next_rank[arg] += 1
+    next_rank[:] = 0
+    for r in range(k):
+        arg, high = -1, -np.inf
+        for y in range(Y):
+            if next_rank[y] < k and top[T - 1, y, next_rank[y]] > high:
+                arg, high = y, top[T - 1, y, next_rank[y]]
+        scores[r] = high
+        if arg < 0:
+            continue
+        label, rank = arg, next_rank[arg]
+        next_rank[arg] += 1
+        for t in range(T - 1, -1, -1):
+            paths[r, t] = label
+            cell = back[t, label, rank]
+            label, rank = cell // k, cell % k
+
+
+@njit(cache=True, nogil=True)
+def max_marginals(unary, step, kind, out):
+    """out[t, y] = score of the best labelling that has y at t."""
+    backward = np.empty_like(out)
+    max_forward(unary, step, kind, out)
+    max_backward(unary, step, kind, backward)
+    out += backward
+
+
+@njit(cache=True, nogil=True)
+def log_sum_exp(x):
+    """log sum exp(x), -inf if all of x is."""
+    top = np.max(x)
+    if top == -np.inf:
+        return top
+    total = 0.0
+    for v in x:
+        total += np.exp(v - top)
+    return top + np.log(total)
+
+
+@njit(cache=True, nogil=True)
+def forward_backward(unary, step, kind, marginal, counts):
+    """Return log Z; write marginal[t, y] = p(y_t = y) and add the expected steps to counts (K, Y, Y)."""
+    T, Y = unary.shape
+    alpha, beta = np.empty((T, Y)), np.empty((T, Y))
+    terms = np.empty(Y)
+    alpha[0] = unary[0]
+    for t in range(1, T):
+        for z in range(Y):
+            for y in range(Y):
+                terms[y] = alpha[t - 1, y] + step[kind[t], y, z]
+            alpha[t, z] = log_sum_exp(terms) + unary[t, z]
+    log_z = log_sum_exp(alpha[T - 1])
+    if log_z == -np.inf:
+        marginal[:] = np.nan
+        return log_z
+    beta[T - 1] = 0.0
+    for t in range(T - 2, -1, -1):
+        table = step[kind[t + 1]]
+        for y in range(Y):
+            for z in range(Y):
+                terms[z] = table[y, z] + unary[t + 1, z] + beta[t + 1, z]
+            beta[t, y] = log_sum_exp(terms)
+            for z in range(Y):
+                counts[kind[t + 1], y, z] += np.exp(alpha[t, y] + terms[z] - log_z)
+    for t in range(T):
+        for y in range(Y):
+            marginal[t, y] = np.exp(alpha[t, y] + beta[t, y] - log_z)
+    return log_z

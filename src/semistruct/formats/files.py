@@ -1,0 +1,91 @@
+"""Lines of text in and out of files; whatever the system says about them, said in one sentence."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from semistruct.errors import DataError
+
+PathLike = str | os.PathLike[str]
+
+
+def source_name(path: PathLike) -> str:
+    """What messages call the file at `path`."""
+    return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
+
+
+def read_lines(path: PathLike, encoding: str) -> Iterator[str]:
+    """The lines of a text file ("-" is standard input), each with its "\\n"; never the whole file at once."""
+    source, number = source_name(path), 0
+    try:
+        with _opened(path, _checked(encoding)) as file:
+            for number, line in enumerate(file, 1):
+                if "\0" in line:
+                    problem = "a NUL byte: a binary file, or text in another encoding (see --encoding)"
+                    raise DataError.at(source, number, problem)
+                yield line
+    except UnicodeError as err:
+        # Lines are handed out before the next block of bytes is decoded, so the block that failed
+        # begins inside the line after the last one seen.
+        skipped = err.object[: err.start].count(b"\n") if isinstance(err, UnicodeDecodeError) else 0
+        problem = f"not {encoding.upper()} text; name the encoding of the file with --encoding, e.g. latin-1"
+        raise DataError.at(source, number + 1 + skipped, problem) from err
+    except OSError as err:
+        raise DataError.at(source, None, f"cannot read: {_reason(err)}") from err
+
+
+@contextmanager
+def replacing(path: PathLike, encoding: str) -> Iterator[TextIO]:
+    """A text file to write to that takes the place of `path` once it is complete, and else disappears."""
+    encoding = _checked(encoding)
+    target = Path(path).resolve()
+    # A device or a pipe is written to; putting a file in its place would destroy it.
+    special = target.exists() and not target.is_file()
+    temporary = target if special else target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "w", encoding=encoding, newline="\n") as file:
+            try:
+                yield file
+                file.close()
+                if not special:
+                    os.replace(temporary, target)
+            except BaseException:
+                if not special:
+                    temporary.unlink(missing_ok=True)
+                raise
+    except OSError as err:
+        raise DataError.at(path, None, f"cannot write: {_reason(err)}") from err
+
+
+@contextmanager
+def _opened(path: PathLike, encoding: str) -> Iterator[TextIO]:
+    # "utf-8-sig" is UTF-8 that skips a byte order mark.
+    encoding = "utf-8-sig" if encoding == "utf-8" else encoding
+    if os.fspath(path) != "-":
+        with open(path, encoding=encoding) as file:
+            yield file
+        return
+    stdin = io.TextIOWrapper(sys.stdin.buffer, encoding)
+    try:
+        yield stdin
+    finally:
+        stdin.detach()  # leaves standard input open
+
+
+def _checked(encoding: str) -> str:
+    """The name of a text encoding, "utf-8" in this one spelling."""
+    try:
+        "".encode(encoding)
+    except LookupError:
+        raise DataError(f"no text encoding is called {encoding!r}; try utf-8 or latin-1") from None
+    return "utf-8" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
+
+
+def _reason(err: OSError) -> str:
+    return (err.strerror or str(err)).lower()

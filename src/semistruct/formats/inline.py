@@ -1,0 +1,65 @@
+"""Text with tags: `<author> A. Turing </author> <title> On computable numbers </title>`, a sequence per line.
+
+Tags do not nest.  `<`, `>` and `&` of the text itself are written `&lt;`, `&gt;` and `&amp;`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from semistruct.corpus import Example
+from semistruct.errors import DataError
+from semistruct.formats import marked
+from semistruct.formats.text import one_line
+from semistruct.labels import Span
+
+NAME = r"[^\W\d][\w.:-]*"
+TAG = re.compile(rf"<(/?)({NAME})>")
+
+
+def parse(line: str, number: int, outside: str | None) -> Example:
+    """The line without its tags, and the labels that the tags give."""
+    text, marks, open_tag, start, at = "", [], "", 0, 0
+    for tag in TAG.finditer(line):
+        text += unescape(line[at : tag.start()])
+        at = tag.end()
+        closing, name = tag.groups()
+        if not closing and open_tag:
+            raise DataError(f"<{name}> inside <{open_tag}>: tags do not nest")
+        if closing and name != open_tag:
+            raise DataError(
+                f"</{name}> closes " + (f"<{open_tag}>" if open_tag else "a tag that is not open")
+            )
+        if closing and start < len(text):
+            marks.append(Span(name, start, len(text)))
+        open_tag, start = ("" if closing else name), len(text)
+    if open_tag:
+        raise DataError(f"<{open_tag}> is not closed on its line")
+    return marked.example(text + unescape(line[at:]), marks, outside, number)
+
+
+def render(example: Example) -> str:
+    """The text on one line with a pair of tags around each labelled span.
+
+    Nothing but tags is added to an original text, so that reading the line gives the same text again.
+    """
+    text, _ = marked.text_of(example)
+    gap = "" if example.text is not None else " "
+    parts, at = [], 0
+    for label, start, end in marked.marks_of(example):
+        if not re.fullmatch(NAME, label):
+            raise DataError(f"label {label!r} cannot be the name of a tag")
+        parts += [escape(text[at:start]), f"<{label}>{gap}", escape(text[start:end]), f"{gap}</{label}>"]
+        at = end
+    parts.append(escape(text[at:]))
+    return one_line("".join(parts)) + "\n"
+
+
+def escape(text: str) -> str:
+    """Hide the signs that tags are made of."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def unescape(text: str) -> str:
+    """The inverse of `escape`; other entities are left alone."""
+    return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

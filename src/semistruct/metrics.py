@@ -1,0 +1,103 @@
+"""How well predicted labels agree with known ones.
+
+Tokens whose gold label is None are not counted; a sequence without any known label is left out.
+Ratios with nothing to divide by are 0, as in conlleval and scikit-learn.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from semistruct.errors import DataError
+from semistruct.labels import scheme_of, spans
+
+Sequences = Sequence[Sequence[str | None] | None]
+Pair = tuple[Sequence[str | None], Sequence[str | None]]
+
+
+def evaluate(gold: Sequences, predicted: Sequences) -> dict[str, Any]:
+    """All scores of `predicted` as plain numbers, ready for JSON.
+
+    token_accuracy              over the tokens with a known label; there are n_tokens
+    sequence_accuracy           sequences right in all their known tokens; there are n_sequences
+    per_label, macro_f1         token level; the mean is over all labels that occur in gold or predicted
+    span_precision, _recall, _f1   a span is right if label, start and end are; over the sequences whose
+                                labels are all known, None if there is no such sequence
+    """
+    pairs = list(_scored(gold, predicted))
+    tokens = [(y, z) for g, p in pairs for y, z in zip(g, p, strict=True) if y is not None]
+    per_label = _per_label(tokens)
+    return {
+        "token_accuracy": _mean_equal(tokens),
+        "sequence_accuracy": sum(_agrees(pair) for pair in pairs) / len(pairs),
+        **_span_scores(pairs),
+        "macro_f1": sum(scores["f1"] for scores in per_label.values()) / len(per_label),
+        "per_label": per_label,
+        "n_sequences": len(pairs),
+        "n_tokens": len(tokens),
+    }
+
+
+def token_accuracy(gold: Sequences, predicted: Sequences) -> float:
+    """The share of tokens with a known label that are predicted right."""
+    pairs = _scored(gold, predicted)
+    return _mean_equal([(y, z) for g, p in pairs for y, z in zip(g, p, strict=True) if y is not None])
+
+
+def _scored(gold: Sequences, predicted: Sequences) -> Iterator[Pair]:
+    """The pairs of sequences that can be scored: same length, at least one known label."""
+    if len(gold) != len(predicted):
+        raise DataError(f"{len(gold)} gold sequences but {len(predicted)} predicted")
+    empty = True
+    for i, (g, p) in enumerate(zip(gold, predicted, strict=True)):
+        if g is None:
+            continue
+        if p is None or len(g) != len(p):
+            raise DataError(f"sequence {i}: {len(g)} gold labels but {0 if p is None else len(p)} predicted")
+        if any(y is not None for y in g):
+            empty = False
+            yield g, p
+    if empty:
+        raise DataError("nothing to score: no token has a gold label")
+
+
+def _mean_equal(tokens: list[tuple[str, str | None]]) -> float:
+    return sum(y == z for y, z in tokens) / len(tokens)
+
+
+def _agrees(pair: Pair) -> bool:
+    return all(y is None or y == z for y, z in zip(*pair, strict=True))
+
+
+def _per_label(tokens: list[tuple[str, str | None]]) -> dict[str, dict[str, float]]:
+    """{label: {precision, recall, f1, support}}, counting single tokens."""
+    support = Counter(y for y, _ in tokens)
+    claimed = Counter(z for _, z in tokens if z is not None)
+    right = Counter(y for y, z in tokens if y == z)
+    return {
+        label: {**_prf(right[label], claimed[label], support[label]), "support": support[label]}
+        for label in sorted(support | claimed)
+    }
+
+
+def _span_scores(pairs: list[Pair]) -> dict[str, float | None]:
+    whole = [(g, p) for g, p in pairs if None not in g]
+    if not whole:
+        return dict.fromkeys(("span_precision", "span_recall", "span_f1"))
+    scheme = scheme_of(y for pair in whole for side in pair for y in side)
+    right = claimed = support = 0
+    for g, p in whole:
+        wanted, found = set(spans(g, scheme)), set(spans(p, scheme))
+        right, claimed, support = right + len(wanted & found), claimed + len(found), support + len(wanted)
+    return {f"span_{name}": value for name, value in _prf(right, claimed, support).items()}
+
+
+def _prf(right: int, claimed: int, support: int) -> dict[str, float]:
+    """Precision, recall and F1 from counts; F1 = 2 right / (claimed + support)."""
+    return {
+        "precision": right / max(claimed, 1),
+        "recall": right / max(support, 1),
+        "f1": 2 * right / max(claimed + support, 1),
+    }

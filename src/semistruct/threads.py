@@ -1,0 +1,39 @@
+"""Spreading kernels over threads: they release the GIL, and each sequence writes only its own slots."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import numpy as np
+
+PIECES_PER_THREAD = 4  # smaller pieces even out sequences of unequal cost
+SERIAL_BELOW = 8  # sequences per thread that make it worth waking one
+
+
+def available() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def pool(n: int) -> ThreadPoolExecutor:
+    """The threads are kept: starting them costs as much as labelling a few sequences."""
+    return ThreadPoolExecutor(n, thread_name_prefix="semistruct")
+
+
+# a forked child inherits the executor but not its threads
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.cache_clear)
+
+
+def spread(kernel: Callable[..., object], which: np.ndarray, *args: object, n_jobs: int | None = None) -> None:
+    """Call kernel(piece, *args) for pieces that together make up `which`, on n_jobs threads (None: all)."""
+    n = available() if n_jobs is None else n_jobs
+    if n == 1 or len(which) < SERIAL_BELOW * n:
+        kernel(which, *args)
+        return
+    pieces = np.array_split(which, min(n * PIECES_PER_THREAD, len(which) // SERIAL_BELOW))
+    list(pool(n).map(lambda piece: kernel(piece, *args), pieces))

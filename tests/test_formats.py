@@ -1,0 +1,469 @@
+"""Files there and back in every format, detection by content, and each message about a bad file."""
+
+import io
+import json
+import os
+import sys
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from semistruct.corpus import Corpus, Example
+from semistruct.errors import DataError
+from semistruct.formats import FORMATS, detect, read, stream, write
+
+# ---------------------------------------------------------------- there and back
+
+CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff")
+WORDS = st.text(CHARACTERS, min_size=1, max_size=6).filter(str.strip)
+FIELDS = WORDS.filter(lambda w: not set(w) & set(" \t\r\n") and w != "?")
+TAG_NAMES = st.sampled_from(["author", "title", "B.x", "naïve_1"])
+
+
+@st.composite
+def token_examples(draw, words, labels):
+    """Sequences of words, or of words with a second column, with all, some or no labels."""
+    drawn = draw(st.lists(words | st.tuples(words, words), min_size=1, max_size=5))
+    found = draw(st.none() | st.lists(st.none() | labels, min_size=len(drawn), max_size=len(drawn)))
+    return Example(drawn, found if found and any(found) else None)
+
+
+@st.composite
+def marked_lines(draw):
+    """(label or None, text) pieces of a line in which neighbours differ in label."""
+    pieces = draw(st.lists(st.tuples(st.none() | TAG_NAMES, st.text(CHARACTERS, max_size=8)), max_size=6))
+    pieces = [(label, text.replace("\r", "").replace("\n", "")) for label, text in pieces]
+    pieces = [piece for piece in pieces if piece[1].strip()]
+    assume(pieces and all(a[0] != b[0] for a, b in pairwise(pieces)))
+    return pieces
+
+
+def there_and_back(folder, examples, name, **options):
+    path = folder / f"x.{name}"
+    write(examples, path, name)
+    return read(path, format=name, **options)
+
+
+def parts(examples):
+    return [(e.tokens, e.labels, e.text, e.offsets) for e in examples]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("formats")
+
+
+@settings(deadline=None)
+@given(st.data())
+@pytest.mark.parametrize("name", ["tsv", "conll"])
+def test_columns_there_and_back(folder, name, data):
+    width = data.draw(st.integers(1, 3))
+    token = FIELDS if width == 1 else st.tuples(*[FIELDS] * width)
+    pairs = st.lists(st.tuples(token, st.none() | FIELDS), min_size=1, max_size=4)
+    rows = data.draw(st.lists(pairs, min_size=1, max_size=3))
+    examples = [Example([x for x, _ in row], [y for _, y in row]) for row in rows]
+    found = there_and_back(folder, examples, name)
+    assert found.tokens == [e.tokens for e in examples]
+    assert found.labels == [e.labels if any(e.labels) else None for e in examples]
+    assert list(stream(folder / f"x.{name}", format=name)) == found.examples
+
+
+@settings(deadline=None)
+@given(st.lists(token_examples(WORDS, WORDS), min_size=1, max_size=3))
+def test_token_records_there_and_back(folder, examples):
+    assert parts(there_and_back(folder, examples, "jsonl")) == parts(examples)
+
+
+@settings(deadline=None)
+@given(marked_lines())
+@pytest.mark.parametrize("name", ["jsonl", "inline"])
+def test_marked_text_there_and_back(folder, name, pieces):
+    """A record made by hand from the pieces is read as they say, and again after writing."""
+    text, spans = "", []
+    for label, piece in pieces:
+        if label:
+            spans.append([len(text), len(text) + len(piece), label])
+        text += piece
+    (folder / "hand.jsonl").write_text(json.dumps({"text": text, "spans": spans}), encoding="utf-8")
+    (example,) = read(folder / "hand.jsonl", format="jsonl")
+    labels = example.labels or [None] * len(example)
+    of_character = [label for label, piece in pieces for _ in piece]
+    for (a, b), label, token in zip(example.offsets, labels, example.tokens, strict=True):
+        assert token == text[a:b]
+        assert set(of_character[a:b]) == {label}
+    covered = {i for a, b in example.offsets for i in range(a, b)}
+    assert all(c.isspace() for i, c in enumerate(text) if i not in covered)
+    assert parts(there_and_back(folder, [example], name)) == parts([example])
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(CHARACTERS, max_size=12).filter(str.strip), min_size=1, max_size=3))
+def test_text_there_and_back(folder, lines):
+    path = folder / "x.txt"
+    path.write_text(
+        "\n\n".join(line.replace("\r", " ").replace("\n", " ") for line in lines), encoding="utf-8"
+    )
+    corpus = read(path, format="text")
+    assert len(corpus) == len(lines)
+    assert corpus.labels == [None] * len(lines)
+    assert parts(there_and_back(folder, corpus, "text")) == parts(corpus)
+
+
+# ---------------------------------------------------------------- what is read
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Make a file of the given text or bytes."""
+
+    def make(content, name="data"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return make
+
+
+def test_columns_and_lines(file):
+    path = file("\na\tx\nb\t?\n\n\n# c\ty\n")
+    corpus = read(path)
+    assert corpus.tokens == [["a", "b"], ["# c"]]
+    assert corpus.labels == [["x", None], ["y"]]
+    assert [e.line for e in corpus] == [2, 6]
+    assert corpus.source == str(path)
+    assert corpus.where(1) == f"{path}:6"
+
+
+@pytest.mark.parametrize(
+    ("column", "token", "label"),
+    [
+        (None, ("dog", "NN"), "B-NP"),
+        (-1, ("dog", "NN"), "B-NP"),
+        (1, ("dog", "B-NP"), "NN"),
+        (0, ("NN", "B-NP"), "dog"),
+        (-2, ("dog", "B-NP"), "NN"),
+    ],
+)
+def test_any_column_may_be_the_label(file, column, token, label):
+    (example,) = read(file("dog NN B-NP\n\n"), label_column=column)
+    assert (example.tokens, example.labels) == ([token], [label])
+
+
+def test_columns_without_label(file):
+    (example,) = read(file("dog NN B-NP\n\n"), label_column="none")
+    assert (example.tokens, example.labels) == ([("dog", "NN", "B-NP")], None)
+    (example,) = read(file("the\ndog\n\n"))
+    assert (example.tokens, example.labels) == (["the", "dog"], None)
+    (example,) = read(file("dog\t?\nran\t?\n"))
+    assert example.labels is None
+
+
+def test_docstart_separates(file):
+    corpus = read(file("-DOCSTART- -X- O\n\na b O\n-DOCSTART- O\nc d I-x\n\n"))
+    assert corpus.tokens == [[("a", "b")], [("c", "d")]]
+
+
+def test_byte_order_mark_and_windows_line_ends(file):
+    corpus = read(file(b"\xef\xbb\xbfa\tx\r\nb\ty\r\n\r\nc\tz\r\n"))
+    assert corpus.tokens == [["a", "b"], ["c"]]
+    assert corpus.labels == [["x", "y"], ["z"]]
+    assert read(file("\ufeff" + '{"tokens": ["a"]}')).tokens == [["a"]]
+
+
+def test_rare_white_space_does_not_part_columns(file):
+    assert read(file("5\xa0000 NUM\nx\x85y Z\n\n")).tokens == [["5\xa0000", "x\x85y"]]
+
+
+def test_other_encodings(file):
+    assert read(file("é\tx\n".encode("latin-1")), encoding="latin-1").tokens == [["é"]]
+    assert read(file("é\tx\n\nb\ty\n".encode("utf-16")), encoding="utf-16").tokens == [["é"], ["b"]]
+
+
+def test_spans_cut_tokens(file):
+    record = {"text": "foobar, baz", "spans": [{"start": 3, "end": 7, "label": "x"}, [8, 11, "y"]], "id": 7}
+    (example,) = read(file(json.dumps(record)))
+    assert example.tokens == ["foo", "bar", ",", "baz"]
+    assert example.labels == [None, "x", "x", "y"]
+    assert example.offsets == [(0, 3), (3, 6), (6, 7), (8, 11)]
+    (example,) = read(file(json.dumps(record)), outside="O", scheme="bio")
+    assert example.labels == ["O", "B-x", "I-x", "B-y"]
+
+
+def test_outside_of_spans(file):
+    assert read(file('{"text": "a b"}'), outside="O").labels == [None]
+    assert read(file('{"text": "a b", "spans": []}'), outside="O").labels == [["O", "O"]]
+    assert read(file('{"text": "a b", "spans": []}')).labels == [None]
+    assert read(file("<t>a</t> b"), outside="O").labels == [["t", "O"]]
+
+
+def test_inline_keeps_the_text(file):
+    line = "<author> A. Turing </author> 1 < 2 &amp;lt; <title>On &lt;b&gt; <i/></title>"
+    (example,) = read(file(line))
+    assert example.text == " A. Turing  1 < 2 &lt; On <b> <i/>"
+    assert [t for t, y in zip(example.tokens, example.labels, strict=True) if y == "author"] == [
+        "A",
+        ".",
+        "Turing",
+    ]
+    assert example.tokens[-7:] == ["<", "b", ">", "<", "i", "/", ">"]
+    out = io.StringIO()
+    write([example], out, "inline")
+    assert out.getvalue().startswith(" <author>A. Turing</author>  1 &lt; 2 &amp;lt; <title>On &lt;b&gt;")
+
+
+def test_standard_input_and_output(monkeypatch, capsys):
+    stdin = io.BytesIO(b"a\tx\n")
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=stdin))
+    corpus = read("-")
+    assert not stdin.closed
+    assert (corpus.source, corpus.tokens) == ("<stdin>", [["a"]])
+    write(corpus, "-", "conll")
+    write(corpus, None, "jsonl")
+    assert capsys.readouterr().out == 'a x\n\n{"tokens": ["a"], "labels": ["x"]}\n'
+
+
+def test_stream_is_lazy(tmp_path):
+    """The first sequences come before a fault that is far behind them; reading everything meets it."""
+    path = tmp_path / "long.tsv"
+    path.write_text("a\tx\n\n" * 5000 + "ragged\n")
+    examples = stream(path)
+    assert [next(examples).line for _ in range(4000)] == list(range(1, 8000, 2))
+    with pytest.raises(DataError, match=r"long\.tsv:10001: 1 columns, expected 2 as on line 1"):
+        list(examples)
+
+
+# ---------------------------------------------------------------- detection
+
+
+@pytest.mark.parametrize(
+    ("sample", "name"),
+    [
+        ('{"tokens": []}\n', "jsonl"),
+        ('\ufeff\n {"tokens": [broken\n', "jsonl"),
+        ('[{"tokens": ["a"]}]\n', "jsonl"),
+        ("plain words\n<a> x </a> y\n", "inline"),
+        ("a < b\n<a> never closed\n", "text"),
+        ("a\tx\nb\ty\n", "tsv"),
+        ("a\tx\nb y\n", "tsv"),
+        ("<b>\tO\nx\tO\n</b>\tO\n", "tsv"),
+        ("a x\nb y\n\nc z\n", "conll"),
+        ("a x\n\n", "conll"),
+        ("a\nb\n\nc\n", "conll"),
+        ("a  x\r\nb x\r\n\r\nb y\r\n", "conll"),
+        ("-DOCSTART-\n\n" + "a NN x\n" * 20 + "b y\n\n", "conll"),
+        ("a x\nb y\nc z\n", "text"),
+        ("\na x\nb y\n", "text"),
+        ("One line here.\n\nAnother of other length here.\n", "text"),
+        ("", "text"),
+    ],
+)
+def test_detection(sample, name):
+    assert detect(sample) == name
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_written_is_detected(tmp_path, name):
+    labels = ["author", "author", None, "title"]
+    example = Example(["A.", "Turing", ",", "Numbers"], labels)
+    write([example], tmp_path / "x", name)
+    corpus = read(tmp_path / "x")
+    assert corpus.label_set == ([] if name == "text" else ["author", "title"])
+    assert corpus.tokens[0][-1] == "Numbers"
+
+
+# ---------------------------------------------------------------- what is written
+
+
+def written(example, name, **options):
+    out = io.StringIO()
+    write([example], out, name, **options)
+    return out.getvalue()
+
+
+def test_each_format_by_hand():
+    plain = Example([("A", "NN"), ("<b", "X"), ("c", "Y")], ["B-x", "I-x", None])
+    assert written(plain, "tsv") == "A\tNN\tB-x\n<b\tX\tI-x\nc\tY\t?\n\n"
+    assert written(plain, "conll", scheme="plain") == "A NN x\n<b X x\nc Y ?\n\n"
+    assert written(plain, "inline") == "<x> A &lt;b </x> c\n"
+    assert written(plain, "text") == "A <b c\n"
+    assert json.loads(written(plain, "jsonl")) == {
+        "tokens": [["A", "NN"], ["<b", "X"], ["c", "Y"]],
+        "labels": ["B-x", "I-x", None],
+    }
+    text = Example(["a", "b", "c"], ["B-x", "B-x", "O"], "a\nb c", [(0, 1), (2, 3), (4, 5)])
+    assert written(text, "inline") == "<x>a</x> <x>b</x> c\n"
+    assert written(text, "text") == "a b c\n"
+    spans = [{"start": 0, "end": 1, "label": "x"}, {"start": 2, "end": 3, "label": "x"}]
+    assert json.loads(written(text, "jsonl")) == {"text": "a\nb c", "spans": spans}
+    assert written(Example(["é"]), "jsonl") == '{"tokens": ["é"]}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "example", "message"),
+    [
+        ("inline", Example(["a"], ["two words"]), "'two words' cannot be the name of a tag"),
+        ("conll", Example(["a b"], ["x"]), "'a b' cannot stand in a column"),
+        ("conll", Example([("a", "")], ["x"]), "'' cannot stand in a column"),
+        ("tsv", Example(["a"], ["x\ty"]), "cannot stand in a column; write jsonl"),
+        ("tsv", Example(["a"], ["?"]), "'\\?' would be read as unknown"),
+        ("tsv", Example(["-DOCSTART-"]), "would be read as a separator"),
+        ("tsv", Example(["a", ("b", "c")]), "different numbers of columns"),
+    ],
+)
+def test_what_a_format_cannot_hold_is_refused(tmp_path, name, example, message):
+    with pytest.raises(DataError, match=f"^sequence 1: .*{message}"):
+        write([Example(["fine"]), example], tmp_path / "out", name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_characters_outside_of_the_encoding(tmp_path):
+    with pytest.raises(DataError, match="sequence 0: 'π' cannot be written in the encoding latin-1"):
+        write([Example(["π"])], tmp_path / "out", "tsv", encoding="latin-1")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt, RuntimeError])
+def test_an_interrupted_file_leaves_the_old_one(tmp_path, fault):
+    def examples():
+        yield Example(["new"])
+        raise fault
+
+    path = tmp_path / "out.tsv"
+    path.write_text("old")
+    with pytest.raises(fault):
+        write(examples(), path, "tsv")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_links_are_followed_and_devices_stay(tmp_path):
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_text("old")
+    link.symlink_to(real)
+    write([Example(["a"])], link, "text")
+    assert link.is_symlink()
+    assert real.read_text() == "a\n"
+    write([Example(["a"])], os.devnull, "text")
+    assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.parametrize("name", ["missing/out.tsv", "file/out.tsv", "."])
+def test_unwritable_paths(tmp_path, name):
+    (tmp_path / "file").write_text("")
+    path = os.path.join(tmp_path, name)
+    with pytest.raises(DataError, match=f"^{path}: cannot write: [a-z ]+$"):
+        write([Example(["a"])], path, "tsv")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_faults_of_the_input_are_not_blamed_on_the_output(tmp_path):
+    source = tmp_path / "in.tsv"
+    source.write_text("a\tx\nb\n")
+    with pytest.raises(DataError, match=r"^\S+in.tsv:2: 1 columns"):
+        write(stream(source), tmp_path / "out.tsv", "jsonl")
+
+
+# ---------------------------------------------------------------- what is refused
+
+BAD = [
+    ("tsv", "", None, "the file is empty"),
+    ("text", "\n  \n", None, "the file is empty"),
+    ("conll", "-DOCSTART- O\n\n", None, "the file is empty"),
+    (None, "a\tx\n\nb\ty\tz\n", 3, "3 columns, expected 2 as on line 1"),
+    (None, "\na\tx\nb\ty\nc\n", 4, "1 columns, expected 2 as on line 2"),
+    ("tsv", "a\tx\n \ty\n", 2, "the token is empty or only white space"),
+    ("tsv", "a\tx\n\ty\n", 2, "the token is empty or only white space"),
+    ("tsv", "a\tx\nb\t\n", 2, "the label is empty or only white space"),
+    (None, b"a\tx\n\xe9\ty\n", 2, "not UTF-8 text; .*--encoding"),
+    (None, b"a\tx\n" * 5000 + b"\xe9\ty\n", 5001, "not UTF-8 text; .*--encoding"),
+    (None, b"a\tx\r\nb\0\tx\r\n", 2, "a NUL byte: a binary file"),
+    (None, '{"tokens": ["a"]}\n{"tokens": [}\n', 2, r"not JSON: .*column 13"),
+    (None, '[{"tokens": ["a"]}]', 1, "one JSON object per line"),
+    ("jsonl", '{"words": ["a"]}', 1, 'with "tokens" or "text"'),
+    ("jsonl", "[" * 200_000, 1, "not"),
+    (None, '{"tokens": []}', 1, "no tokens"),
+    (None, '{"text": " "}', 1, "no tokens"),
+    (None, '{"text": 5}', 1, '"text" must be a string'),
+    (None, '{"tokens": "a"}', 1, '"tokens" must be a list'),
+    (None, '{"tokens": ["a", 5]}', 1, "a token must be a string or a list of strings, not 5"),
+    (None, '{"tokens": ["a", []]}', 1, "a token must be a string"),
+    (None, '{"tokens": ["a", " "]}', 1, "token is empty or only white space"),
+    (None, '\n{"tokens": ["a", "b"], "labels": ["x"]}', 2, "2 tokens but 1 labels"),
+    (None, '{"tokens": ["a"], "labels": "x"}', 1, '"labels" must be a list or null'),
+    (None, '{"tokens": ["a"], "labels": [""]}', 1, "a label must be a string that is not empty"),
+    (None, '{"tokens": ["a"], "labels": [3]}', 1, "a label must be a string that is not empty, not 3"),
+    (None, '{"text": "abc", "spans": [[0, 2, "x"], [1, 3, "y"]]}', 1, "spans 0-2 and 1-3 overlap"),
+    (None, '{"text": "abc", "spans": [[0, 4, "x"]]}', 1, "span 0-4 is empty or outside of the 3 char"),
+    (None, '{"text": "abc", "spans": [[-1, 2, "x"]]}', 1, "span -1-2 is empty or outside"),
+    (None, '{"text": "abc", "spans": [[1, 1, "x"]]}', 1, "span 1-1 is empty"),
+    (None, '{"text": "abc", "spans": {"a": 1}}', 1, '"spans" must be a list or null'),
+    (None, '{"text": "abc", "spans": [{"start": 0}]}', 1, "a span must have start, end and label"),
+    (None, '{"text": "abc", "spans": [[0, true, "x"]]}', 1, "a span must have start, end and label"),
+    ("inline", "<a> x </a>\n<a> x <b> y </b> </a>\n", 2, "<b> inside <a>: tags do not nest"),
+    ("inline", "<a> x\n", 1, "<a> is not closed"),
+    ("inline", "<a> x </b>\n", 1, "</b> closes <a>"),
+    ("inline", "x </b>\n", 1, "</b> closes a tag that is not open"),
+    ("inline", "<a> </a>\n", 1, "no tokens"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "line", "message"), BAD, ids=[b[3][:40] for b in BAD])
+def test_bad_content(file, name, content, line, message):
+    path = file(content)
+    where = str(path) if line is None else f"{path}:{line}"
+    with pytest.raises(DataError, match=f"^{where}: .*{message}") as caught:
+        read(path, format=name)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label_column": 2}, ":1: no label column 2, there are 2 columns"),
+        ({"label_column": -3}, ":1: no label column -3"),
+        ({"label_column": "last"}, ":1: no label column last"),
+        ({"format": "jsnl"}, "no format is called 'jsnl'; did you mean jsonl\\?"),
+        ({"format": "@@"}, "no format is called '@@'; there are tsv, conll, jsonl, inline, text"),
+        ({"encoding": "utf-9"}, "no text encoding is called 'utf-9'"),
+        ({"encoding": "base64"}, "no text encoding is called 'base64'"),
+        ({"scheme": "bilou"}, "no label scheme 'bilou'"),
+    ],
+)
+def test_bad_options(file, options, message):
+    with pytest.raises(ValueError, match=message):
+        read(file("a\tx\n"), **options)
+
+
+def test_the_only_column_is_the_word(file):
+    with pytest.raises(DataError, match=":1: the only column cannot be the label"):
+        read(file("a\nb\n\n"), label_column=0)
+
+
+def test_bad_names_are_noticed_before_writing(tmp_path):
+    for options in ({"format": "tsvv"}, {"format": "tsv", "encoding": "utf-9"}):
+        with pytest.raises(DataError, match="is called"):
+            write([Example(["a"])], tmp_path / "out", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_that_cannot_be_opened(tmp_path):
+    with pytest.raises(DataError, match=r"nowhere.tsv: cannot read: no such file"):
+        read(tmp_path / "nowhere.tsv")
+    with pytest.raises(DataError, match=f"^{tmp_path}: cannot read: is a directory"):
+        read(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write everything")
+def test_permissions(tmp_path, file):
+    path = file("a\tx\n")
+    path.chmod(0)
+    with pytest.raises(DataError, match="cannot read: permission denied"):
+        read(path)
+    tmp_path.chmod(0o500)
+    with pytest.raises(DataError, match="cannot write: permission denied"):
+        write(Corpus.of([["a"]]), tmp_path / "out", "tsv")
+    tmp_path.chmod(0o700)
