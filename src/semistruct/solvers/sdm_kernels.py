@@ -6,7 +6,7 @@ Beside the arrays of a SequenceBatch (n sequences) these hold:
     step (K, Y, Y)                    the effective tables: trans[0], and trans[0] + trans[k] for k > 0
     target (n_tokens,)                the labelling y_i that is to win
     cost (n_tokens,)                  loss of a wrong label at a token
-    slots (S, n_tokens)               the working sets: slots[a, tokens of i] for a < count[i]
+    slots (S, n_tokens)               the working sets: slots[a, tokens of i] for a < count[i]; slot 0 is y_i
     alpha, loss (n, S)                dual variable and loss L_i of each slot; alpha[i] sums to 1
     weight (n,)                       C_i
 
@@ -78,28 +78,34 @@ def token_gram(which, offsets, indptr, indices, values, start, gram):
 
 
 @njit(cache=True, nogil=True)
+def hamming(path, target, cost):
+    """The loss of `path`: the cost of every token whose label is not the target's."""
+    total = 0.0
+    for t in range(len(path)):
+        if path[t] != target[t]:
+            total += cost[t]
+    return total
+
+
+@njit(cache=True, nogil=True)
 def insert_slot(i, a, b, path, cost, target, slots, alpha, loss, count):
     """Put `path` into the working set of i, dropping slots without mass; False if there is no room."""
-    keep = 0
-    for s in range(count[i]):
+    n = 1
+    for s in range(1, count[i]):
         if alpha[i, s] > 0:
-            if s != keep:
-                slots[keep, a:b] = slots[s, a:b]
-                alpha[i, keep], loss[i, keep] = alpha[i, s], loss[i, s]
-            keep += 1
-    count[i] = keep
-    for s in range(keep):
+            if s != n:
+                slots[n, a:b] = slots[s, a:b]
+                alpha[i, n], loss[i, n] = alpha[i, s], loss[i, s]
+            n += 1
+    count[i] = n
+    for s in range(n):
         if np.array_equal(slots[s, a:b], path):
             return True
-    if keep == len(slots):
+    if n == len(slots):
         return False
-    total = 0.0
-    for t in range(b - a):
-        if path[t] != target[a + t]:
-            total += cost[a + t]
-    slots[keep, a:b] = path
-    alpha[i, keep], loss[i, keep] = 0.0, total
-    count[i] = keep + 1
+    slots[n, a:b] = path
+    alpha[i, n], loss[i, n] = 0.0, hamming(path, target[a:b], cost[a:b])
+    count[i] = n + 1
     return True
 
 
@@ -144,100 +150,184 @@ def move_steps(trans, step, kind, up, low, edges, amount):
 
 
 @njit(cache=True, nogil=True)
+def disagreement(here):
+    """The positions where the labellings `here` (n, T) are not all equal, and the steps that touch them."""
+    n, T = here.shape
+    differs, touched = np.zeros(T, np.bool_), np.zeros(T, np.bool_)
+    for s in range(1, n):
+        for t in range(T):
+            differs[t] |= here[s, t] != here[0, t]
+    for t in range(1, T):
+        touched[t] = differs[t - 1] or differs[t]
+    return np.flatnonzero(differs), np.flatnonzero(touched)
+
+
+@njit(cache=True, nogil=True)
+def local_gram(a, T, where, indptr, indices, values, first, gram):
+    """G[p, q] = x_t . x_s for the tokens t = where[p], s = where[q]; from `gram` unless that was too large."""
+    G = np.empty((len(where), len(where)))
+    for p, t in enumerate(where):
+        for q, s in enumerate(where[: p + 1]):
+            if len(gram):
+                G[p, q] = gram[first + t * T + s]
+            else:
+                i, j = indptr[a + t], indptr[a + s]
+                G[p, q] = dot(indices, values, i, indptr[a + t + 1], j, indptr[a + s + 1])
+            G[q, p] = G[p, q]
+    return G
+
+
+@njit(cache=True, nogil=True)
+def slot_values(here, loss, U, where, edges, kind, step, h):
+    """h[s] = value of labelling s, up to a constant that all of them share."""
+    for s in range(len(here)):
+        v = loss[s]
+        for p, t in enumerate(where):
+            v += U[p, here[s, t]]
+        for t in edges:
+            v += step[kind[t], here[s, t - 1], here[s, t]]
+        h[s] = v
+
+
+@njit(cache=True, nogil=True)
+def widest_pair(h, alpha):
+    """The labelling of largest value, and the one of smallest value among those with mass."""
+    up, low = 0, -1
+    for s in range(len(h)):
+        if h[s] > h[up]:
+            up = s
+        if alpha[s] > 0 and (low < 0 or h[s] < h[low]):
+            low = s
+    return up, low
+
+
+@njit(cache=True, nogil=True)
+def token_norm(G, where, up, low):
+    """|| token features(low) - token features(up) ||^2."""
+    total = 0.0
+    for p, t in enumerate(where):
+        if up[t] == low[t]:
+            continue
+        for q, s in enumerate(where):
+            if up[s] != low[s]:
+                same = (up[s] == up[t]) + (low[s] == low[t])
+                cross = (up[s] == low[t]) + (low[s] == up[t])
+                total += G[p, q] * (same - cross)
+    return total
+
+
+@njit(cache=True, nogil=True)
+def move_tokens(U, moved, G, where, up, low, amount):
+    """Add amount * (token features(low) - token features(up)) to w, seen through U and noted in `moved`."""
+    for q, s in enumerate(where):
+        if up[s] == low[s]:
+            continue
+        moved[q, low[s]] += amount
+        moved[q, up[s]] -= amount
+        for p in range(len(where)):
+            U[p, low[s]] += amount * G[p, q]
+            U[p, up[s]] -= amount * G[p, q]
+
+
+@njit(cache=True, nogil=True)
+def add_tokens(indptr, indices, values, a, where, moved, weights):
+    """weights += moved[p] for every feature of token where[p]."""
+    stride = 0 if len(values) == 1 else 1
+    for p, t in enumerate(where):
+        for j in range(indptr[a + t], indptr[a + t + 1]):
+            w, v = weights[indices[j]], values[j * stride]
+            for y in range(len(w)):
+                w[y] += v * moved[p, y]
+
+
+@njit(cache=True, nogil=True)
 def improve(
     which, offsets, indptr, indices, values, kind, start, gram, weights, trans, step, target, cost,
-    slots, alpha, loss, count, weight, found, insert, max_steps, tol, trial,
+    slots, alpha, loss, count, weight, found, insert, max_pairs, tol, trial,
 ):  # fmt: skip
-    """Raise the dual on the working set of each example in turn, by pairwise steps; returns the rise.
+    """Raise the dual on the working set of each example in turn, by steps between pairs of labellings.
 
-    With insert, found[tokens of i] joins the working set first.  Within one example the unary scores live in a
-    local copy U that is updated through the Gram matrix of the tokens; weights are touched once at the end.
+    With insert, found[tokens of i] joins the working set first; returns how often there was no room for it.
+    Within one example the token scores live in a local copy U that is updated through the products of the
+    tokens; weights are touched once at the end.
     """
-    longest = 0
-    for i in which:
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    Y, stride = weights.shape[1], 0 if len(values) == 1 else 1
-    U, moved = np.empty((longest, Y)), np.empty((longest, Y))
-    h = np.empty(len(slots))
-    rise, refused = 0.0, 0
+    refused = 0
+    all_h = np.empty(len(slots))
     for i in which:
         a, b = offsets[i], offsets[i + 1]
-        T, C = b - a, weight[i]
         if insert and not insert_slot(i, a, b, found[a:b], cost, target, slots, alpha, loss, count):
             refused += 1
-        n = count[i]
+        n, C = count[i], weight[i]
         if n < 2 or C <= 0:
             continue
-        here, steps = slots[:n, a:b], kind[a:b]
-        # positions where the working set is not of one mind, and the steps that touch them
-        differs = np.zeros(T, np.bool_)
-        for s in range(1, n):
-            for t in range(T):
-                if here[s, t] != here[0, t]:
-                    differs[t] = True
-        where = np.flatnonzero(differs)
-        touched = differs.copy()
-        touched[0] = False
-        for t in range(1, T):
-            touched[t] = differs[t] or differs[t - 1]
-        edges = np.flatnonzero(touched)
-        for t in where:
-            token_scores(indptr, indices, values, weights, a + t, U[t : t + 1])
-            moved[t] = 0.0
+        here, mass, kinds, h = slots[:n, a:b], alpha[i, :n], kind[a:b], all_h[:n]
+        where, edges = disagreement(here)
+        G = local_gram(a, b - a, where, indptr, indices, values, start[i], gram)
+        U, moved = np.empty((len(where), weights.shape[1])), np.zeros((len(where), weights.shape[1]))
+        for p, t in enumerate(where):
+            token_scores(indptr, indices, values, weights, a + t, U[p : p + 1])
         changed = False
-        for _ in range(max_steps):
-            up, low = 0, -1
-            for s in range(n):
-                v = loss[i, s]
-                for t in where:
-                    v += U[t, here[s, t]]
-                for t in edges:
-                    v += step[steps[t], here[s, t - 1], here[s, t]]
-                h[s] = v
-                if v > h[up]:
-                    up = s
-                if alpha[i, s] > 0 and (low < 0 or v < h[low]):
-                    low = s
+        for _ in range(max_pairs):
+            slot_values(here, loss[i], U, where, edges, kinds, step, h)
+            up, low = widest_pair(h, mass)
             violation = h[up] - h[low]
             if violation <= tol:
                 break
-            y_up, y_low = here[up], here[low]
-            norm = step_norm(trial, steps, y_up, y_low, edges)
-            for t in where:
-                if y_up[t] == y_low[t]:
-                    continue
-                row = start[i] + t * T
-                for s in where:
-                    if y_up[s] != y_low[s]:
-                        same = (y_up[s] == y_up[t]) + (y_low[s] == y_low[t])
-                        cross = (y_up[s] == y_low[t]) + (y_low[s] == y_up[t])
-                        norm += gram[row + s] * (same - cross)
-            size = alpha[i, low]
-            if size * C * norm > violation:
+            norm = step_norm(trial, kinds, here[up], here[low], edges) + token_norm(G, where, here[up], here[low])
+            if mass[low] * C * norm > violation:
                 size = violation / (C * norm)
-                alpha[i, low] -= size
+                mass[low] -= size
             else:
-                alpha[i, low] = 0.0
-            alpha[i, up] += size
-            rise += C * size * (violation - 0.5 * C * size * norm)
+                size = mass[low]
+                mass[low] = 0.0
+            mass[up] += size
+            move_tokens(U, moved, G, where, here[up], here[low], C * size)
+            move_steps(trans, step, kinds, here[up], here[low], edges, C * size)
             changed = True
-            amount = C * size
-            for s in where:
-                if y_up[s] == y_low[s]:
-                    continue
-                moved[s, y_low[s]] += amount
-                moved[s, y_up[s]] -= amount
-                row = start[i] + s * T
-                for t in where:
-                    v = amount * gram[row + t]
-                    U[t, y_low[s]] += v
-                    U[t, y_up[s]] -= v
-            move_steps(trans, step, steps, y_up, y_low, edges, amount)
         if changed:
-            for t in where:
-                delta = moved[t]
-                for j in range(indptr[a + t], indptr[a + t + 1]):
-                    w, v = weights[indices[j]], values[j * stride]
-                    for y in range(Y):
-                        w[y] += v * delta[y]
-    return rise, refused
+            add_tokens(indptr, indices, values, a, where, moved, weights)
+    return refused
+
+
+@njit(cache=True, nogil=True)
+def rebase(
+    offsets, indptr, indices, values, kind, old_weight, target, weight, cost,
+    slots, alpha, loss, count, weights, trans,
+):  # fmt: skip
+    """Carry the dual variables over to new targets and new C_i; writes the w they stand for.
+
+    Mass on the old target moves to the new one.  Where C_i grew the other masses shrink by the same factor, which
+    leaves their share of w as it was.  Losses are counted anew.
+    """
+    weights[:] = 0.0
+    trans[:] = 0.0
+    for i in range(len(offsets) - 1):
+        a, b = offsets[i], offsets[i + 1]
+        keep = min(1.0, old_weight[i] / weight[i]) if weight[i] > 0 else 0.0
+        slots[0, a:b] = target[a:b]
+        rest, n = 1.0, 1
+        for s in range(1, count[i]):
+            if alpha[i, s] * keep > 0 and not np.array_equal(slots[s, a:b], target[a:b]):
+                if s != n:
+                    slots[n, a:b] = slots[s, a:b]
+                alpha[i, n] = alpha[i, s] * keep
+                loss[i, n] = hamming(slots[n, a:b], target[a:b], cost[a:b])
+                rest -= alpha[i, n]
+                n += 1
+        alpha[i, 0], count[i] = max(rest, 0.0), n
+        if n == 1:
+            continue
+        moved = np.zeros((b - a, weights.shape[1]))
+        for s in range(1, n):
+            amount = weight[i] * alpha[i, s]
+            here = slots[s, a:b]
+            for t in range(b - a):
+                moved[t, target[a + t]] += amount
+                moved[t, here[t]] -= amount
+                if t > 0:
+                    k = kind[a + t]
+                    for path, v in ((target[a:b], amount), (here, -amount)):
+                        trans[0, path[t - 1], path[t]] += v
+                        if k > 0:
+                            trans[k, path[t - 1], path[t]] += v
+        add_tokens(indptr, indices, values, a, np.arange(b - a), moved, weights)

@@ -1,0 +1,35 @@
+"""Kinds of steps: which table of transition weights is in force between two neighbouring tokens.
+
+A model always has one table for all steps; each further kind adds a table of its own, so that changing the label
+after a full stop, say, can be learned apart from changing it in the middle of a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from semistruct.corpus import Token
+from semistruct.features.words import is_punctuation, word_of
+
+StepTemplate = Callable[[list[Token]], list[int]]
+
+LINE_BREAKS = {"*NEWLINE*", "\\n", "<br>", "⏎"}
+
+
+def plain() -> tuple[StepTemplate, int]:
+    """One kind for all steps."""
+    return (lambda tokens: [0] * len(tokens)), 1
+
+
+def punctuation() -> tuple[StepTemplate, int]:
+    """By the token before the step: a word, a full stop, a comma, other punctuation, a line break."""
+
+    def kind(token: Token) -> int:
+        text = word_of(token)
+        if text in LINE_BREAKS:
+            return 4
+        if text in (".", ","):
+            return 1 if text == "." else 2
+        return 3 if is_punctuation(token) else 0
+
+    return (lambda tokens: [0, *map(kind, tokens[:-1])]), 5

@@ -1,0 +1,142 @@
+"""Feature sets as short texts: `lower[-1..1]`, `suffix(2-4)`, `lexicon(names.txt)`.
+
+    name            a template of `words`, `sequences` or `steps`
+    (argument)      what it needs: lengths, a column, a file
+    [a..b]          the positions to look at, relative to the token; only templates of `words`; [0..0] if absent
+
+A file named by lexicon(...) or cluster(...) is read once and kept, so that a saved model does not need it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from semistruct.errors import ParameterError
+from semistruct.features import sequences, steps, words
+
+SPEC = re.compile(r"(?P<name>[a-z]+)(?:\((?P<args>.*)\))?(?:\[(?P<low>-?\d+)(?:\.\.(?P<high>-?\d+))?\])?")
+
+WORDS: dict[str, Callable[..., words.WordTemplate]] = {
+    f.__name__: f
+    for f in (words.word, words.lower, words.shape, words.digits, words.classes, words.prefix, words.suffix,
+              words.column, words.cluster)
+}  # fmt: skip
+SEQUENCES: dict[str, Callable[..., sequences.SequenceTemplate]] = {
+    f.__name__: f
+    for f in (sequences.begin, sequences.end, sequences.bigram, sequences.shapes, sequences.position,
+              sequences.enclosed, sequences.signs, sequences.lexicon)
+}  # fmt: skip
+STEPS = {"plain": steps.plain, "punctuation": steps.punctuation}
+FILES: dict[str, Callable[[list[str]], dict[str, str]]] = {
+    "cluster": words.read_clusters,
+    "lexicon": sequences.read_lexicon,
+}
+
+SETS: dict[str, tuple[str, ...]] = {
+    "default": (
+        "word", "lower[-2..2]", "shape[-1..1]", "digits[-1..1]", "classes[-1..1]", "prefix(2-4)", "suffix(2-4)",
+        "begin", "end", "steps(punctuation)",
+    ),
+    # identity, sequence ends, capitalisation / hyphen / number / affixes in a window of one; the published set
+    # adds 100 word clusters, which are given as cluster(FILE) beside it
+    "paper": ("word", "begin", "end", "classes[-1..1]", "prefix(2-4)[-1..1]", "suffix(2-4)[-1..1]"),
+    "identity": ("word",),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Features:
+    """A parsed feature set.
+
+    specs      the texts, with named sets spelled out
+    resources  the content of the files they name, by file name
+    """
+
+    specs: tuple[str, ...]
+    resources: dict[str, dict[str, str]] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, features: str | Iterable[str]) -> Features:
+        """From the name of a set, one text, or a list of both: `["paper", "cluster(brown.tsv)"]`."""
+        texts = [features] if isinstance(features, str) else list(features)
+        specs = tuple(dict.fromkeys(s for text in texts for s in SETS.get(text, (text,))))
+        if not specs:
+            raise ParameterError("features: the list is empty")
+        resources = {}
+        for spec in specs:
+            name, args, _ = parse(spec)
+            if name in FILES:
+                resources[args] = FILES[name](_lines(spec, args))
+        found = cls(specs, resources)
+        found.compile()  # complain now rather than at the first token
+        return found
+
+    def compile(self) -> CompiledFeatures:
+        """The templates as functions."""
+        out = CompiledFeatures()
+        for spec in self.specs:
+            name, args, window = parse(spec)
+            given: tuple[Any, ...] = (self.resources[args],) if name in FILES else (args,) if args else ()
+            label = f"{name}({Path(args).stem if name in FILES else args})" if args else name
+            try:
+                if name == "steps":
+                    out.step, out.n_kinds = STEPS[args]()
+                elif label in out.labels:
+                    raise ParameterError(f"features: {label} is listed twice; give it one window")
+                elif name in WORDS:
+                    out.words.append((label, window, WORDS[name](*given)))
+                else:
+                    out.sequences.append((label, SEQUENCES[name](*given)))
+            except TypeError:
+                raise ParameterError(f"features: {spec!r} has one argument too many or too few") from None
+        return out
+
+
+@dataclass
+class CompiledFeatures:
+    """Templates ready to be called; `words` come with the offsets they look at."""
+
+    words: list[tuple[str, range, words.WordTemplate]] = field(default_factory=list)
+    sequences: list[tuple[str, sequences.SequenceTemplate]] = field(default_factory=list)
+    step: steps.StepTemplate = field(default_factory=lambda: steps.plain()[0])
+    n_kinds: int = 1
+
+    @property
+    def labels(self) -> list[str]:
+        return [label for label, *_ in self.words] + [label for label, _ in self.sequences]
+
+
+def parse(spec: str) -> tuple[str, str, range]:
+    """The name, the argument text and the offsets of one template."""
+    match = SPEC.fullmatch(spec.strip())
+    if not match:
+        raise ParameterError(f"features: cannot read {spec!r}; a template looks like 'lower[-1..1]' or 'suffix(2-4)'")
+    name, args = match["name"], match["args"] or ""
+    known = {**WORDS, **SEQUENCES, "steps": None}
+    if name not in known:
+        close = difflib.get_close_matches(name, [*known, *SETS], n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join([*SETS, *known])}"
+        raise ParameterError(f"features: no template or set is called {name!r}; {hint}")
+    if name == "steps" and args not in STEPS:
+        raise ParameterError(f"features: steps({args}) is unknown; there are {', '.join(STEPS)}")
+    if match["low"] is None:
+        return name, args, range(1)
+    if name not in WORDS:
+        raise ParameterError(f"features: {name} looks at the whole sequence and takes no window")
+    low, high = int(match["low"]), int(match["high"] or match["low"])
+    if low > high:
+        raise ParameterError(f"features: the window of {spec!r} is empty")
+    return name, args, range(low, high + 1)
+
+
+def _lines(spec: str, path: str) -> list[str]:
+    try:
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as err:
+        raise ParameterError(f"features: {spec}: cannot read {path!r}: {err}") from None
+    return [line for line in lines if line.strip()]

@@ -1,0 +1,145 @@
+"""Templates that look at one word: each maps it to the values the feature takes there.
+
+A template is made once from its arguments, `suffix(2-4)` calls `suffix("2-4")`, and must be a pure function of
+the token, since its answers are remembered per distinct token.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from semistruct.corpus import Token
+from semistruct.errors import ParameterError
+
+Values = list[str]
+WordTemplate = Callable[[Token], Values]
+
+CLASSES = {
+    name: re.compile(pattern)
+    for name, pattern in {
+        "year": r"(?:1[89]|20)\d\d[a-z]?$",
+        "number": r"\d+$",
+        "has digit": r".*\d",
+        "range": r"\d+[-–—]+\d+$",
+        "ordinal": r"\d+(?:st|nd|rd|th)$",
+        "decimal": r"\d+[.,]\d+$",
+        "money": r"[$€£]|\d+[$€£]$",
+        "roman": r"[IVXLC]{2,}$",
+        "month": r"(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|"
+        r"sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)$",
+        "url": r"(?:https?|ftp)[:.]|www\.|.*\.(?:edu|com|org|net|html?|ps|pdf)$",
+        "e-mail": r"\S+@\S+",
+        "initial": r"[A-Z]\.?$",
+        "all capitals": r"[A-Z]{2,}$",
+        "capitalised": r"[A-Z][a-z]",
+        "mixed case": r"[A-Z]?[a-z]+[A-Z]",
+        "lower case": r"[a-z]+$",
+        "hyphen": r".*\w[-–]\w",
+        "punctuation": r"\W+$",
+        "quote": r"\"|``|''|[“”]",
+        "opening": r"[\[({]$",
+        "closing": r"[\])}]$",
+    }.items()
+}
+
+
+def word_of(token: Token) -> str:
+    """The first column of a token."""
+    return token if isinstance(token, str) else token[0]
+
+
+def is_punctuation(token: Token) -> bool:
+    """No letter and no digit."""
+    return not any(c.isalnum() for c in word_of(token))
+
+
+def shape_of(word: str) -> str:
+    """Letters and digits as A, a and 0, runs cut to one: `McCarthy-87` has the shape `AaAa-0`."""
+    kinds = ["A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c for c in word]
+    return "".join(k for i, k in enumerate(kinds) if i == 0 or k != kinds[i - 1])
+
+
+def word() -> WordTemplate:
+    return lambda token: [word_of(token)]
+
+
+def lower() -> WordTemplate:
+    return lambda token: [word_of(token).lower()]
+
+
+def shape() -> WordTemplate:
+    return lambda token: [shape_of(word_of(token))]
+
+
+def digits() -> WordTemplate:
+    """The number of digits of a number, 5 standing for more."""
+
+    def values(token: Token) -> Values:
+        text = word_of(token)
+        return [str(min(len(text), 5))] if text.isdigit() else []
+
+    return values
+
+
+def classes() -> WordTemplate:
+    """The regular expressions of CLASSES that the word matches."""
+    return lambda token: [name for name, pattern in CLASSES.items() if pattern.match(word_of(token))]
+
+
+def prefix(lengths: str) -> WordTemplate:
+    """The first letters of the lower-cased word, for words that are longer: prefix(2-4)."""
+    sizes = _numbers(lengths, "prefix")
+    return lambda token: [low[:k] for low in [word_of(token).lower()] for k in sizes if len(low) > k]
+
+
+def suffix(lengths: str) -> WordTemplate:
+    """The last letters of the lower-cased word, for words that are longer: suffix(2-4)."""
+    sizes = _numbers(lengths, "suffix")
+    return lambda token: [low[-k:] for low in [word_of(token).lower()] for k in sizes if len(low) > k]
+
+
+def column(number: str) -> WordTemplate:
+    """A further column of the data, e.g. the part of speech: column(1)."""
+    (k,) = _numbers(number, "column")
+
+    def values(token: Token) -> Values:
+        if isinstance(token, str) or k >= len(token):
+            found = 1 if isinstance(token, str) else len(token)
+            raise ParameterError(f"column({k}) needs tokens with {k + 1} columns, {token!r} has {found}")
+        return [token[k]]
+
+    return values
+
+
+def cluster(table: dict[str, str]) -> WordTemplate:
+    """The cluster of the word, and for bit strings (Brown clusters) their prefixes of 4, 6 and 10 bits."""
+
+    def values(token: Token) -> Values:
+        text = word_of(token)
+        path = table.get(text) or table.get(text.lower())
+        if path is None:
+            return []
+        return [path, *(path[:k] for k in (4, 6, 10) if len(path) > k and set(path) <= {"0", "1"})]
+
+    return values
+
+
+def read_clusters(lines: list[str]) -> dict[str, str]:
+    """`word TAB cluster` lines, or the `bits TAB word TAB count` lines of Brown clustering programs."""
+    table = {}
+    for number, line in enumerate(lines, 1):
+        parts = line.split("\t")
+        if len(parts) not in (2, 3):
+            raise ParameterError(f"line {number} of the clusters has {len(parts)} columns, expected 2 or 3")
+        bits_first = len(parts) == 3
+        table[parts[1] if bits_first else parts[0]] = parts[0] if bits_first else parts[1]
+    return table
+
+
+def _numbers(text: str, name: str) -> range:
+    match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
+    if not match:
+        raise ParameterError(f"{name}({text}): expected a number or a range such as {name}(2-4)")
+    low = int(match[1])
+    return range(low, int(match[2] or low) + 1)

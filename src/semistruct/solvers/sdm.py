@@ -1,0 +1,237 @@
+"""Sequential dual method for the structural SVM on chains.
+
+    minimise over w    P(w) = 1/2 ||w||^2 + sum_i C_i H_i(w),    H_i(w) = max_y L_i(y) + w.f(x_i, y) - w.f(x_i, y_i)
+
+The dual has one distribution alpha_i over labellings per example, of which only a working set is stored:
+
+    w = sum_i C_i sum_y alpha_i(y) (f(x_i, y_i) - f(x_i, y)),    D = sum_i C_i sum_y alpha_i(y) L_i(y) - 1/2 ||w||^2
+
+A pass looks for the most violated labelling of the examples (loss-augmented Viterbi, in parallel, on small blocks
+so that w is fresh), adds it to their working sets and moves mass between pairs of labellings by exact line search.
+Sweeps without inference follow, over the working sets only.  Examples whose part of the gap is small are left out
+of all but every few passes.  The duality gap P - D = sum_i C_i (H_i - sum_y alpha_i(y) h_i(y)), computed for one and
+the same w, is the certificate at which the solver stops.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from semistruct.batch import SequenceBatch, starts
+from semistruct.solvers import sdm_kernels as kernels
+from semistruct.threads import spread
+
+BLOCK = 64  # examples looked at with the same w; a fixed number, so that threads do not change the result
+SWEEPS = 3  # sweeps over the working sets after each pass
+PAIR_STEPS = 3  # pairs of labellings moved per example and visit
+FULL_EVERY = 5  # every so many passes visit all examples
+SMALL_GAP = 0.1  # an example below this share of the mean gap is left out of the passes between
+INNER_TOL = 0.1  # pairs are left alone when they could add less than this share of the tolerance
+FIRST_SLOTS = 8  # room per working set to begin with; doubled when it gets tight
+GRAM_LIMIT = 1 << 28  # entries of token products held in memory
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What to learn from: `target` (n_tokens,) is to win, by `cost` (n_tokens,) per wrong token, with C_i = `weight`."""
+
+    batch: SequenceBatch
+    n_labels: int
+    target: np.ndarray
+    weight: np.ndarray
+    cost: np.ndarray
+
+
+@dataclass
+class DualState:
+    """Dual variables and the w they stand for; see `sdm_kernels` for the shapes."""
+
+    weights: np.ndarray
+    trans: np.ndarray
+    slots: np.ndarray
+    alpha: np.ndarray
+    loss: np.ndarray
+    count: np.ndarray
+    weight: np.ndarray
+
+    @classmethod
+    def zero(cls, problem: Problem) -> DualState:
+        """All mass on the targets: w = 0."""
+        batch, n, Y = problem.batch, len(problem.batch), problem.n_labels
+        alpha = np.zeros((n, FIRST_SLOTS))
+        alpha[:, 0] = 1.0
+        slots = np.zeros((FIRST_SLOTS, batch.n_tokens), np.int16)
+        slots[0] = problem.target
+        return cls(
+            weights=np.zeros((batch.n_features, Y)),
+            trans=np.zeros((batch.n_kinds, Y, Y)),
+            slots=slots,
+            alpha=alpha,
+            loss=np.zeros((n, FIRST_SLOTS)),
+            count=np.ones(n, np.int64),
+            weight=problem.weight.copy(),
+        )
+
+    def rebased(self, problem: Problem) -> DualState:
+        """A feasible start for the same examples with other targets or other C_i."""
+        state = DualState(**{name: getattr(self, name).copy() for name in self.__dataclass_fields__})
+        b = problem.batch
+        kernels.rebase(
+            b.offsets, b.indptr, b.indices, b.values, b.kind, self.weight, problem.target, problem.weight,
+            problem.cost, state.slots, state.alpha, state.loss, state.count, state.weights, state.trans,
+        )  # fmt: skip
+        state.weight = problem.weight.copy()
+        return state
+
+    def grow(self) -> None:
+        """Double the room of the working sets."""
+        self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
+        self.alpha = np.hstack([self.alpha, np.zeros_like(self.alpha)])
+        self.loss = np.hstack([self.loss, np.zeros_like(self.loss)])
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the history; primal, dual and gap belong to the same w and are exact."""
+
+    passes: int
+    primal: float
+    dual: float
+    gap: float
+    viterbi: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    state: DualState
+    history: list[Record] = field(repr=False)
+    stop: str  # "converged" or "max_passes"
+
+    @property
+    def relative_gap(self) -> float:
+        last = self.history[-1]
+        return last.gap / last.primal if last.primal > 0 else 0.0
+
+
+def effective_steps(trans: np.ndarray) -> np.ndarray:
+    """The step tables in force: trans[0], and trans[0] + trans[k] for the other kinds."""
+    step = trans + trans[0]
+    step[0] = trans[0]
+    return step
+
+
+def solve(
+    problem: Problem,
+    *,
+    tol: float = 0.01,
+    max_passes: int = 1000,
+    start: DualState | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    watch: Callable[[Record], None] | None = None,
+) -> Solution:
+    """Minimise P until the duality gap is at most tol * P; warns when max_passes come first.
+
+    start  dual variables of an earlier solution for the same examples; targets and C_i may have changed
+    watch  called with every Record
+    """
+    work = _Workbench(problem, DualState.zero(problem) if start is None else start.rebased(problem), n_jobs)
+    rng = np.random.default_rng(seed)
+    began, history = time.perf_counter(), []
+    n = len(problem.batch)
+    gap = np.full(n, np.inf)
+    for passes in range(1, max_passes + 1):
+        full = passes % FULL_EVERY == 1 or not np.isfinite(gap).all()
+        visited = np.arange(n) if full else np.flatnonzero(gap > SMALL_GAP * gap.mean())
+        work.visit(rng.permutation(visited), gap)
+        for _ in range(SWEEPS):
+            work.sweep(rng.permutation(np.flatnonzero(work.state.count > 1)))
+        bound = work.bound()
+        work.inner_tol = INNER_TOL * tol * bound / problem.weight.sum()
+        # the gaps seen during the pass are out of date but tell when it is worth while to measure exactly
+        if gap.sum() > 3 * tol * bound and passes % FULL_EVERY and passes < max_passes:
+            continue
+        primal, gap = work.certificate()
+        seconds = time.perf_counter() - began
+        history.append(Record(passes, primal, primal - gap.sum(), gap.sum(), work.viterbi, seconds))
+        if watch:
+            watch(history[-1])
+        if gap.sum() <= tol * primal:
+            return Solution(work.state, history, "converged")
+    solution = Solution(work.state, history, "max_passes")
+    warnings.warn(
+        f"stopped after {max_passes} passes at a relative duality gap of {solution.relative_gap:.2%}, "
+        f"{tol:.2%} was asked for; raise max_passes or tol",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
+    return solution
+
+
+class _Workbench:
+    """The arrays of one call of `solve`, and the three things done with them."""
+
+    def __init__(self, problem: Problem, state: DualState, n_jobs: int | None) -> None:
+        self.problem, self.state, self.n_jobs = problem, state, n_jobs
+        b, n = problem.batch, len(problem.batch)
+        self.rows = (b.offsets, b.indptr, b.indices, b.values)
+        self.found = np.empty(b.n_tokens, np.int16)
+        self.hinge, self.mean = np.zeros(n), np.zeros(n)
+        self.trial = np.zeros_like(state.trans)
+        self.viterbi = 0
+        self.inner_tol = 0.0
+        size = b.lengths**2
+        self.start = starts(size if size.sum() <= GRAM_LIMIT else np.zeros(n, np.int64))
+        self.gram = np.empty(self.start[-1], np.float32)
+        if len(self.gram):
+            spread(kernels.token_gram, np.arange(n), *self.rows, self.start, self.gram, n_jobs=n_jobs)
+        self.step = effective_steps(state.trans)
+
+    def visit(self, which: np.ndarray, gap: np.ndarray) -> None:
+        """Find the worst labelling of each example, add it to its working set and improve on that."""
+        for block in np.array_split(which, max(1, len(which) // BLOCK)):
+            gap[block] = self._look(block)
+            while self._improve(block, insert=True):
+                self.state.grow()
+
+    def sweep(self, which: np.ndarray) -> None:
+        """Improve on the working sets as they are."""
+        self._improve(which, insert=False)
+
+    def bound(self) -> float:
+        """The primal value with the hinge losses last seen; exact only right after `certificate`."""
+        return float(self._half_norm() + self.problem.weight @ self.hinge)
+
+    def certificate(self) -> tuple[float, np.ndarray]:
+        """The primal value and each example's part of the duality gap, all for the present w."""
+        self.step = effective_steps(self.state.trans)  # wipes out rounding of the updates
+        gap = self._look(np.arange(len(self.problem.batch)))
+        return self.bound(), gap
+
+    def _half_norm(self) -> float:
+        w, t = self.state.weights.ravel(), self.state.trans.ravel()
+        return 0.5 * float(w @ w + t @ t)
+
+    def _look(self, which: np.ndarray) -> np.ndarray:
+        p, s = self.problem, self.state
+        spread(
+            kernels.find_violators, which, *self.rows, p.batch.kind, s.weights, self.step, p.target, p.cost,
+            s.slots, s.alpha, s.loss, s.count, self.hinge, self.mean, self.found, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        self.viterbi += len(which)
+        return p.weight[which] * (self.hinge[which] - self.mean[which])
+
+    def _improve(self, which: np.ndarray, insert: bool) -> int:
+        """Returns how many examples found no room for their new labelling."""
+        p, s = self.problem, self.state
+        return kernels.improve(
+            which, *self.rows, p.batch.kind, self.start, self.gram, s.weights, s.trans, self.step, p.target, p.cost,
+            s.slots, s.alpha, s.loss, s.count, p.weight, self.found, insert, PAIR_STEPS, self.inner_tol, self.trial,
+        )  # fmt: skip
