@@ -194,13 +194,21 @@ class Encoder:
 
 def form_of(X: Sequence[Any]) -> str:
     """How the sequences of X are held: "tokens", "feature lists" or "feature dictionaries"."""
-    forms = {str: "tokens", tuple: "tokens", list: "feature lists", set: "feature lists", dict: "feature dictionaries"}
+    forms = {
+        str: "tokens",
+        tuple: "tokens",
+        list: "feature lists",
+        set: "feature lists",
+        dict: "feature dictionaries",
+    }
     for i, x in enumerate(X):
         if isinstance(x, str) or not hasattr(x, "__len__"):
             raise DataError(f"sequence {i} is {x!r:.40}, expected a list of tokens or of features")
         for item in x:
             if type(item) not in forms:
-                raise DataError(f"sequence {i} holds {item!r:.40}, expected tokens, feature lists or dictionaries")
+                raise DataError(
+                    f"sequence {i} holds {item!r:.40}, expected tokens, feature lists or dictionaries"
+                )
             return forms[type(item)]
     raise DataError("there are no tokens in the data")
 
@@ -214,5 +222,7 @@ def _name_and_value(key: str, value: Any, i: int, t: int) -> tuple[str, float]:
     except (TypeError, ValueError):
         number = float("nan")
     if not isfinite(number):
-        raise DataError(f"sequence {i}, token {t}: feature {key!r} is {value!r}, expected a text or a finite number")
+        raise DataError(
+            f"sequence {i}, token {t}: feature {key!r} is {value!r}, expected a text or a finite number"
+        )
     return key, number

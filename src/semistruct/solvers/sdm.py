@@ -28,7 +28,7 @@ from semistruct.solvers import sdm_kernels as kernels
 from semistruct.threads import spread
 
 BLOCK = 64  # examples looked at with the same w; a fixed number, so that threads do not change the result
-SWEEPS = 3  # sweeps over the working sets after each pass
+SWEEPS = 6  # sweeps over the working sets after each pass
 PAIR_STEPS = 3  # pairs of labellings moved per example and visit
 FULL_EVERY = 5  # every so many passes visit all examples
 SMALL_GAP = 0.1  # an example below this share of the mean gap is left out of the passes between
@@ -145,26 +145,24 @@ def solve(
     work = _Workbench(problem, DualState.zero(problem) if start is None else start.rebased(problem), n_jobs)
     rng = np.random.default_rng(seed)
     began, history = time.perf_counter(), []
-    n = len(problem.batch)
-    gap = np.full(n, np.inf)
-    for passes in range(1, max_passes + 1):
-        full = passes % FULL_EVERY == 1 or not np.isfinite(gap).all()
-        visited = np.arange(n) if full else np.flatnonzero(gap > SMALL_GAP * gap.mean())
+    everyone = np.arange(len(problem.batch))
+    gap = np.full(len(everyone), np.inf)
+    for passes in range(max_passes + 1):
+        # gaps met along a pass are out of date, but tell when it is time to measure
+        if passes % FULL_EVERY == 0 or passes == max_passes or gap.sum() <= 1.5 * tol * work.primal():
+            gap = work.look(everyone)
+            primal, total = work.primal(), float(gap.sum())
+            seconds = time.perf_counter() - began
+            history.append(Record(passes, primal, primal - total, total, work.viterbi, seconds))
+            if watch:
+                watch(history[-1])
+            if total <= tol * primal:
+                return Solution(work.state, history, "converged")
+            work.inner_tol = INNER_TOL * tol * primal / problem.weight.sum()
+        visited = np.flatnonzero(gap > SMALL_GAP * gap.mean()) if passes % FULL_EVERY else everyone
         work.visit(rng.permutation(visited), gap)
         for _ in range(SWEEPS):
-            work.sweep(rng.permutation(np.flatnonzero(work.state.count > 1)))
-        bound = work.bound()
-        work.inner_tol = INNER_TOL * tol * bound / problem.weight.sum()
-        # the gaps seen during the pass are out of date but tell when it is worth while to measure exactly
-        if gap.sum() > 3 * tol * bound and passes % FULL_EVERY and passes < max_passes:
-            continue
-        primal, gap = work.certificate()
-        seconds = time.perf_counter() - began
-        history.append(Record(passes, primal, primal - gap.sum(), gap.sum(), work.viterbi, seconds))
-        if watch:
-            watch(history[-1])
-        if gap.sum() <= tol * primal:
-            return Solution(work.state, history, "converged")
+            work.sweep(rng.permutation(work.unsettled()))
     solution = Solution(work.state, history, "max_passes")
     warnings.warn(
         f"stopped after {max_passes} passes at a relative duality gap of {solution.relative_gap:.2%}, "
@@ -184,8 +182,9 @@ class _Workbench:
         self.rows = (b.offsets, b.indptr, b.indices, b.values)
         self.found = np.empty(b.n_tokens, np.int16)
         self.hinge, self.mean = np.zeros(n), np.zeros(n)
-        self.trial = np.zeros_like(state.trans)
+        self.trial = np.zeros(state.trans.size)
         self.viterbi = 0
+        self.seen = np.zeros(n)
         self.inner_tol = 0.0
         size = b.lengths**2
         self.start = starts(size if size.sum() <= GRAM_LIMIT else np.zeros(n, np.int64))
@@ -197,29 +196,25 @@ class _Workbench:
     def visit(self, which: np.ndarray, gap: np.ndarray) -> None:
         """Find the worst labelling of each example, add it to its working set and improve on that."""
         for block in np.array_split(which, max(1, len(which) // BLOCK)):
-            gap[block] = self._look(block)
+            gap[block] = self.look(block)
             while self._improve(block, insert=True):
                 self.state.grow()
+
+    def unsettled(self) -> np.ndarray:
+        """The examples whose working set was seen to be out of balance by more than the average."""
+        return np.flatnonzero((self.state.count > 1) & (self.seen > self.seen.mean()))
 
     def sweep(self, which: np.ndarray) -> None:
         """Improve on the working sets as they are."""
         self._improve(which, insert=False)
 
-    def bound(self) -> float:
-        """The primal value with the hinge losses last seen; exact only right after `certificate`."""
-        return float(self._half_norm() + self.problem.weight @ self.hinge)
-
-    def certificate(self) -> tuple[float, np.ndarray]:
-        """The primal value and each example's part of the duality gap, all for the present w."""
-        self.step = effective_steps(self.state.trans)  # wipes out rounding of the updates
-        gap = self._look(np.arange(len(self.problem.batch)))
-        return self.bound(), gap
-
-    def _half_norm(self) -> float:
+    def primal(self) -> float:
+        """P with the hinge losses last seen; exact right after a look at all examples."""
         w, t = self.state.weights.ravel(), self.state.trans.ravel()
-        return 0.5 * float(w @ w + t @ t)
+        return float(0.5 * (w @ w + t @ t) + self.problem.weight @ self.hinge)
 
-    def _look(self, which: np.ndarray) -> np.ndarray:
+    def look(self, which: np.ndarray) -> np.ndarray:
+        """Find the worst labelling of each example for the present w; returns their parts of the duality gap."""
         p, s = self.problem, self.state
         spread(
             kernels.find_violators, which, *self.rows, p.batch.kind, s.weights, self.step, p.target, p.cost,
@@ -233,5 +228,5 @@ class _Workbench:
         p, s = self.problem, self.state
         return kernels.improve(
             which, *self.rows, p.batch.kind, self.start, self.gram, s.weights, s.trans, self.step, p.target, p.cost,
-            s.slots, s.alpha, s.loss, s.count, p.weight, self.found, insert, PAIR_STEPS, self.inner_tol, self.trial,
+            s.slots, s.alpha, s.loss, s.count, p.weight, self.found, insert, PAIR_STEPS, self.inner_tol, self.trial, self.seen,
         )  # fmt: skip

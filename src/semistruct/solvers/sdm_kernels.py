@@ -97,6 +97,7 @@ def insert_slot(i, a, b, path, cost, target, slots, alpha, loss, count):
                 slots[n, a:b] = slots[s, a:b]
                 alpha[i, n], loss[i, n] = alpha[i, s], loss[i, s]
             n += 1
+    alpha[i, n : count[i]] = 0.0
     count[i] = n
     for s in range(n):
         if np.array_equal(slots[s, a:b], path):
@@ -107,46 +108,6 @@ def insert_slot(i, a, b, path, cost, target, slots, alpha, loss, count):
     alpha[i, n], loss[i, n] = 0.0, hamming(path, target[a:b], cost[a:b])
     count[i] = n + 1
     return True
-
-
-@njit(cache=True, nogil=True)
-def step_norm(trial, kind, up, low, edges):
-    """|| steps(low) - steps(up) ||^2; `trial` (K, Y, Y) is all zero on entry and exit.
-
-    Each step counts once in table 0 and, if its kind is not 0, once more in its own table.
-    """
-    total = 0.0
-    for sign in (1.0, -1.0):
-        for t in edges:
-            if up[t] == low[t] and up[t - 1] == low[t - 1]:
-                continue
-            for path, v in ((low, sign), (up, -sign)):
-                y, z, k = path[t - 1], path[t], kind[t]
-                total += v * (2 * trial[0, y, z] + v)
-                trial[0, y, z] += v
-                if k > 0:
-                    total += v * (2 * trial[k, y, z] + v)
-                    trial[k, y, z] += v
-        if sign == 1.0:
-            norm = total
-    return norm
-
-
-@njit(cache=True, nogil=True)
-def move_steps(trans, step, kind, up, low, edges, amount):
-    """trans += amount * (steps(low) - steps(up)), keeping step = effective tables."""
-    K = len(step)
-    for t in edges:
-        if up[t] == low[t] and up[t - 1] == low[t - 1]:
-            continue
-        for path, v in ((low, amount), (up, -amount)):
-            y, z, k = path[t - 1], path[t], kind[t]
-            trans[0, y, z] += v
-            for m in range(K):
-                step[m, y, z] += v
-            if k > 0:
-                trans[k, y, z] += v
-                step[k, y, z] += v
 
 
 @njit(cache=True, nogil=True)
@@ -178,55 +139,97 @@ def local_gram(a, T, where, indptr, indices, values, first, gram):
 
 
 @njit(cache=True, nogil=True)
-def slot_values(here, loss, U, where, edges, kind, step, h):
-    """h[s] = value of labelling s, up to a constant that all of them share."""
+def local_labels(here, where, edges, kind, Y, cell, entry):
+    """Where the labellings look things up: cell[s, p] in the flat U, entry[s, e] in the flat step tables."""
     for s in range(len(here)):
+        for p in range(len(where)):
+            cell[s, p] = p * Y + here[s, where[p]]
+        for e in range(len(edges)):
+            t = edges[e]
+            entry[s, e] = (kind[t] * Y + here[s, t - 1]) * Y + here[s, t]
+
+
+@njit(cache=True, nogil=True)
+def widest_pair(cell, entry, loss, alpha, U, step):
+    """The labelling of largest value, that of smallest value among those with mass, and how far they are apart."""
+    up, low, high, small = 0, 0, -np.inf, np.inf
+    for s in range(len(cell)):
         v = loss[s]
-        for p, t in enumerate(where):
-            v += U[p, here[s, t]]
-        for t in edges:
-            v += step[kind[t], here[s, t - 1], here[s, t]]
-        h[s] = v
+        for p in range(cell.shape[1]):
+            v += U[cell[s, p]]
+        for e in range(entry.shape[1]):
+            v += step[entry[s, e]]
+        if v > high:
+            up, high = s, v
+        if alpha[s] > 0 and v < small:
+            low, small = s, v
+    return up, low, high - small
 
 
 @njit(cache=True, nogil=True)
-def widest_pair(h, alpha):
-    """The labelling of largest value, and the one of smallest value among those with mass."""
-    up, low = 0, -1
-    for s in range(len(h)):
-        if h[s] > h[up]:
-            up = s
-        if alpha[s] > 0 and (low < 0 or h[s] < h[low]):
-            low = s
-    return up, low
-
-
-@njit(cache=True, nogil=True)
-def token_norm(G, where, up, low):
-    """|| token features(low) - token features(up) ||^2."""
+def token_norm(G, up, low, Y):
+    """|| token features(low) - token features(up) ||^2 for two rows of `cell`."""
     total = 0.0
-    for p, t in enumerate(where):
-        if up[t] == low[t]:
+    for p in range(len(up)):
+        if up[p] == low[p]:
             continue
-        for q, s in enumerate(where):
-            if up[s] != low[s]:
-                same = (up[s] == up[t]) + (low[s] == low[t])
-                cross = (up[s] == low[t]) + (low[s] == up[t])
-                total += G[p, q] * (same - cross)
+        u, v = up[p] - p * Y, low[p] - p * Y
+        total += 2 * G[p, p]
+        for q in range(p):
+            x, y = up[q] - q * Y, low[q] - q * Y
+            if x != y:
+                total += 2 * G[p, q] * ((u == x) + (v == y) - (u == y) - (v == x))
     return total
 
 
 @njit(cache=True, nogil=True)
-def move_tokens(U, moved, G, where, up, low, amount):
-    """Add amount * (token features(low) - token features(up)) to w, seen through U and noted in `moved`."""
-    for q, s in enumerate(where):
-        if up[s] == low[s]:
+def step_norm(up, low, size, trial):
+    """|| steps(low) - steps(up) ||^2 for two rows of `entry`; size = Y * Y; `trial` is all zero before and after.
+
+    Each step counts once in table 0, and once more in its own table if that is another one.
+    """
+    total = 0.0
+    for e in range(len(up)):
+        if up[e] != low[e]:
+            for x, v in ((low[e], 1.0), (up[e], -1.0)):
+                total += v * (2 * trial[x % size] + v)
+                trial[x % size] += v
+                if x >= size:
+                    total += v * (2 * trial[x] + v)
+                    trial[x] += v
+    for e in range(len(up)):
+        for x in (low[e], up[e]):
+            trial[x] = trial[x % size] = 0.0
+    return total
+
+
+@njit(cache=True, nogil=True)
+def move_tokens(U, moved, G, up, low, Y, amount):
+    """Add amount * (token features(low) - token features(up)) to w, as seen in U and noted in `moved`."""
+    for q in range(len(up)):
+        if up[q] == low[q]:
             continue
-        moved[q, low[s]] += amount
-        moved[q, up[s]] -= amount
-        for p in range(len(where)):
-            U[p, low[s]] += amount * G[p, q]
-            U[p, up[s]] -= amount * G[p, q]
+        moved[low[q]] += amount
+        moved[up[q]] -= amount
+        u, v = up[q] - q * Y, low[q] - q * Y
+        for p in range(len(up)):
+            x = amount * G[q, p]
+            U[p * Y + v] += x
+            U[p * Y + u] -= x
+
+
+@njit(cache=True, nogil=True)
+def move_steps(trans, step, up, low, size, amount):
+    """Add amount * (steps(low) - steps(up)) to trans and to the effective tables."""
+    for e in range(len(up)):
+        if up[e] != low[e]:
+            for x, v in ((low[e], amount), (up[e], -amount)):
+                trans[x % size] += v
+                for y in range(x % size, len(step), size):
+                    step[y] += v
+                if x >= size:
+                    trans[x] += v
+                    step[x] += v
 
 
 @njit(cache=True, nogil=True)
@@ -243,16 +246,17 @@ def add_tokens(indptr, indices, values, a, where, moved, weights):
 @njit(cache=True, nogil=True)
 def improve(
     which, offsets, indptr, indices, values, kind, start, gram, weights, trans, step, target, cost,
-    slots, alpha, loss, count, weight, found, insert, max_pairs, tol, trial,
+    slots, alpha, loss, count, weight, found, insert, max_pairs, tol, trial, seen,
 ):  # fmt: skip
     """Raise the dual on the working set of each example in turn, by steps between pairs of labellings.
 
     With insert, found[tokens of i] joins the working set first; returns how often there was no room for it.
-    Within one example the token scores live in a local copy U that is updated through the products of the
-    tokens; weights are touched once at the end.
+    seen[i] tells how far apart the first pair was.  Within one example the token scores live in a local copy U
+    that is updated through the products of the tokens; weights are touched once at the end.
     """
     refused = 0
-    all_h = np.empty(len(slots))
+    Y = weights.shape[1]
+    flat_trans, flat_step = trans.reshape(-1), step.reshape(-1)
     for i in which:
         a, b = offsets[i], offsets[i + 1]
         if insert and not insert_slot(i, a, b, found[a:b], cost, target, slots, alpha, loss, count):
@@ -260,20 +264,23 @@ def improve(
         n, C = count[i], weight[i]
         if n < 2 or C <= 0:
             continue
-        here, mass, kinds, h = slots[:n, a:b], alpha[i, :n], kind[a:b], all_h[:n]
+        here, mass = slots[:n, a:b], alpha[i, :n]
         where, edges = disagreement(here)
+        cell, entry = np.empty((n, len(where)), np.int32), np.empty((n, len(edges)), np.int32)
+        local_labels(here, where, edges, kind[a:b], Y, cell, entry)
         G = local_gram(a, b - a, where, indptr, indices, values, start[i], gram)
-        U, moved = np.empty((len(where), weights.shape[1])), np.zeros((len(where), weights.shape[1]))
-        for p, t in enumerate(where):
-            token_scores(indptr, indices, values, weights, a + t, U[p : p + 1])
+        U, moved = np.empty((len(where), Y)), np.zeros((len(where), Y))
+        for p in range(len(where)):
+            token_scores(indptr, indices, values, weights, a + where[p], U[p : p + 1])
+        flat_u, flat_moved = U.reshape(-1), moved.reshape(-1)
         changed = False
-        for _ in range(max_pairs):
-            slot_values(here, loss[i], U, where, edges, kinds, step, h)
-            up, low = widest_pair(h, mass)
-            violation = h[up] - h[low]
+        for r in range(max_pairs):
+            up, low, violation = widest_pair(cell, entry, loss[i], mass, flat_u, flat_step)
+            if r == 0:
+                seen[i] = C * violation
             if violation <= tol:
                 break
-            norm = step_norm(trial, kinds, here[up], here[low], edges) + token_norm(G, where, here[up], here[low])
+            norm = token_norm(G, cell[up], cell[low], Y) + step_norm(entry[up], entry[low], Y * Y, trial)
             if mass[low] * C * norm > violation:
                 size = violation / (C * norm)
                 mass[low] -= size
@@ -281,8 +288,8 @@ def improve(
                 size = mass[low]
                 mass[low] = 0.0
             mass[up] += size
-            move_tokens(U, moved, G, where, here[up], here[low], C * size)
-            move_steps(trans, step, kinds, here[up], here[low], edges, C * size)
+            move_tokens(flat_u, flat_moved, G, cell[up], cell[low], Y, C * size)
+            move_steps(flat_trans, flat_step, entry[up], entry[low], Y * Y, C * size)
             changed = True
         if changed:
             add_tokens(indptr, indices, values, a, where, moved, weights)
@@ -314,6 +321,7 @@ def rebase(
                 loss[i, n] = hamming(slots[n, a:b], target[a:b], cost[a:b])
                 rest -= alpha[i, n]
                 n += 1
+        alpha[i, n : count[i]] = 0.0
         alpha[i, 0], count[i] = max(rest, 0.0), n
         if n == 1:
             continue
