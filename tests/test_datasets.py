@@ -91,10 +91,7 @@ def test_rules_that_people_know_hold_mostly(corpus):
     assert share([y == "pages" for w, y in words if w.lower() in ("pp", "pages")]) == 1.0
     assert 0.9 < share([y == "date" for w, y in words if re.fullmatch(r"(19|20)\d\d", w)]) < 1.0
     changes = [
-        not w[-1].isalnum()
-        for e in corpus
-        for w, y, z in zip(e.tokens, e.labels, e.labels[1:], strict=False)
-        if y != z
+        not w[-1].isalnum() for e in corpus for w, y, z in zip(e.tokens, e.labels, e.labels[1:], strict=False) if y != z
     ]
     assert 0.92 < share(changes) < 0.99
 

@@ -104,9 +104,7 @@ def test_marked_text_there_and_back(folder, name, pieces):
 @given(st.lists(st.text(CHARACTERS, max_size=12).filter(str.strip), min_size=1, max_size=3))
 def test_text_there_and_back(folder, lines):
     path = folder / "x.txt"
-    path.write_text(
-        "\n\n".join(line.replace("\r", " ").replace("\n", " ") for line in lines), encoding="utf-8"
-    )
+    path.write_text("\n\n".join(line.replace("\r", " ").replace("\n", " ") for line in lines), encoding="utf-8")
     corpus = read(path, format="text")
     assert len(corpus) == len(lines)
     assert corpus.labels == [None] * len(lines)

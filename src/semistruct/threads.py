@@ -29,9 +29,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=pool.cache_clear)
 
 
-def spread(
-    kernel: Callable[..., object], which: np.ndarray, *args: object, n_jobs: int | None = None
-) -> None:
+def spread(kernel: Callable[..., object], which: np.ndarray, *args: object, n_jobs: int | None = None) -> None:
     """Call kernel(piece, *args) for pieces that together make up `which`, on n_jobs threads (None: all)."""
     n = available() if n_jobs is None else n_jobs
     if n == 1 or len(which) < SERIAL_BELOW * n:

@@ -80,7 +80,7 @@ def viterbi(unary, step, kind, best, path):
     """Write a best labelling into path and return its score; best (T, Y) is left as by `max_forward`."""
     T, Y = unary.shape
     max_forward(unary, step, kind, best)
-    z = np.argmax(best[T - 1])
+    z = int(np.argmax(best[T - 1]))
     path[T - 1] = z
     for t in range(T - 1, 0, -1):
         # no back pointers: the predecessor is found again, which keeps the forward loop a plain maximum

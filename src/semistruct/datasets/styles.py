@@ -72,9 +72,7 @@ STYLES = Bag(
         # Harvard
         replace(APA, both=" and ", last=" and ", pages="pp. {a}-{b}", comma=".", place_first=True),
         # IEEE as typed in LaTeX
-        replace(
-            IEEE, quotes=("``", "''"), intro="", month="month", short=False, proceedings="Proceedings of "
-        ),
+        replace(IEEE, quotes=("``", "''"), intro="", month="month", short=False, proceedings="Proceedings of "),
         # Chicago
         replace(PLAIN, order="mixed", given="full", both=", and ", volume="{v}", comma="."),
         # mathematics and physics: few signs, the year in parentheses at the end
@@ -82,15 +80,11 @@ STYLES = Bag(
         # medicine: Smith JA, Jones B. 1990
         replace(PLAIN, order="surname first", given="bare", early=True, last=", ", both=", "),
         # German publishers
-        replace(
-            PLAIN, order="surname first", between="; ", last="; ", both="; ", after_author=":", intro="In: "
-        ),
+        replace(PLAIN, order="surname first", between="; ", last="; ", both="; ", after_author=":", intro="In: "),
         # surnames in capitals, no quotes, no full stop
         replace(IEEE, shout=True, quotes=("", ""), volume="Vol. {v} ({n})", proceedings="", end=""),
         # Chicago, author and date
-        replace(
-            APA, given="full", order="mixed", date="{}", after_author=".", quotes=('"', '"'), capitals=True
-        ),
+        replace(APA, given="full", order="mixed", date="{}", after_author=".", quotes=('"', '"'), capitals=True),
         # home pages
         replace(PLAIN, capitals=True, month="mon", volume="Volume {v}, Number {n}", pages="Pages {a}-{b}"),
         replace(
@@ -101,9 +95,7 @@ STYLES = Bag(
             volume="{v}:{n}",
             pages="p. {a}",
         ),
-        replace(
-            PLAIN, last=" and ", after_author=":", month="month", editors="{names} ({Eds}):", intro="in: "
-        ),
+        replace(PLAIN, last=" and ", after_author=":", month="month", editors="{names} ({Eds}):", intro="in: "),
     ],
     0.5,
 )

@@ -19,6 +19,8 @@ from semistruct.batch import SequenceBatch, ranges, starts
 from semistruct.errors import DataError
 from semistruct.features.templates import Features
 
+FORMS = (((str, tuple), "tokens"), ((list, set), "feature lists"), (dict, "feature dictionaries"))
+
 
 class Vocabulary(dict[str, int]):
     """Names to numbers: an unseen name gets the next number while growing, and -1 afterwards."""
@@ -76,6 +78,12 @@ class Encoder:
             self.vocabulary.growing = False
         self._number_rows()
         return self.transform(X)
+
+    def without(self, rows: np.ndarray) -> tuple[Encoder, np.ndarray]:
+        """An encoder without the names all of whose rows are marked in `rows` (n_features,), and the rows it keeps."""
+        marked = np.add.reduceat(rows, self.first[:-1]) == np.diff(self.first) if len(self.vocabulary) else rows
+        names = [name for name, gone in zip(self.vocabulary, marked, strict=True) if not gone]
+        return Encoder(self.features, names), np.flatnonzero(np.repeat(~marked, np.diff(self.first)))
 
     def transform(self, X: Sequence[Any]) -> SequenceBatch:
         """Encode X; features that were never seen are left out."""
@@ -194,22 +202,14 @@ class Encoder:
 
 def form_of(X: Sequence[Any]) -> str:
     """How the sequences of X are held: "tokens", "feature lists" or "feature dictionaries"."""
-    forms = {
-        str: "tokens",
-        tuple: "tokens",
-        list: "feature lists",
-        set: "feature lists",
-        dict: "feature dictionaries",
-    }
     for i, x in enumerate(X):
         if isinstance(x, str) or not hasattr(x, "__len__"):
             raise DataError(f"sequence {i} is {x!r:.40}, expected a list of tokens or of features")
         for item in x:
-            if type(item) not in forms:
-                raise DataError(
-                    f"sequence {i} holds {item!r:.40}, expected tokens, feature lists or dictionaries"
-                )
-            return forms[type(item)]
+            for kind, form in FORMS:
+                if isinstance(item, kind):
+                    return form
+            raise DataError(f"sequence {i} holds {item!r:.40}, expected tokens, feature lists or dictionaries")
     raise DataError("there are no tokens in the data")
 
 
@@ -222,7 +222,5 @@ def _name_and_value(key: str, value: Any, i: int, t: int) -> tuple[str, float]:
     except (TypeError, ValueError):
         number = float("nan")
     if not isfinite(number):
-        raise DataError(
-            f"sequence {i}, token {t}: feature {key!r} is {value!r}, expected a text or a finite number"
-        )
+        raise DataError(f"sequence {i}, token {t}: feature {key!r} is {value!r}, expected a text or a finite number")
     return key, number

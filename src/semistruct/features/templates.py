@@ -115,9 +115,7 @@ def parse(spec: str) -> tuple[str, str, range]:
     """The name, the argument text and the offsets of one template."""
     match = SPEC.fullmatch(spec.strip())
     if not match:
-        raise ParameterError(
-            f"features: cannot read {spec!r}; a template looks like 'lower[-1..1]' or 'suffix(2-4)'"
-        )
+        raise ParameterError(f"features: cannot read {spec!r}; a template looks like 'lower[-1..1]' or 'suffix(2-4)'")
     name, args = match["name"], match["args"] or ""
     known = {**WORDS, **SEQUENCES, "steps": None}
     if name not in known:

@@ -35,22 +35,16 @@ class Format(NamedTuple):
 
 
 def _columns(split: Callable[[str], list[str]], separator: str) -> Format:
-    def parse(
-        lines: Iterable[str], source: str, label_column: LabelColumn, outside: str | None
-    ) -> Iterator[Example]:
+    def parse(lines: Iterable[str], source: str, label_column: LabelColumn, outside: str | None) -> Iterator[Example]:
         return columns.parse(lines, source, split, label_column)
 
     return Format(parse, partial(columns.render, separator=separator))
 
 
-def _by_line(
-    parse_line: Callable[[str, int, str | None], Example], render: Callable[[Example], str]
-) -> Format:
+def _by_line(parse_line: Callable[[str, int, str | None], Example], render: Callable[[Example], str]) -> Format:
     """A format with one sequence per line; `parse_line` need not know where it is when it complains."""
 
-    def parse(
-        lines: Iterable[str], source: str, label_column: LabelColumn, outside: str | None
-    ) -> Iterator[Example]:
+    def parse(lines: Iterable[str], source: str, label_column: LabelColumn, outside: str | None) -> Iterator[Example]:
         for number, line in enumerate(lines, 1):
             if line.isspace():
                 continue
@@ -88,9 +82,7 @@ def read(
     scheme        convert the labels to "plain", "bio", "bioes" or "iob1"
     outside       in jsonl with spans and inline: the label of text in no span, by default unknown
     """
-    examples = stream(
-        path, format=format, label_column=label_column, scheme=scheme, outside=outside, encoding=encoding
-    )
+    examples = stream(path, format=format, label_column=label_column, scheme=scheme, outside=outside, encoding=encoding)
     return Corpus(list(examples), source_name(path))
 
 

@@ -27,9 +27,7 @@ def parse(line: str, number: int, outside: str | None) -> Example:
         if not closing and open_tag:
             raise DataError(f"<{name}> inside <{open_tag}>: tags do not nest")
         if closing and name != open_tag:
-            raise DataError(
-                f"</{name}> closes " + (f"<{open_tag}>" if open_tag else "a tag that is not open")
-            )
+            raise DataError(f"</{name}> closes " + (f"<{open_tag}>" if open_tag else "a tag that is not open"))
         if closing and start < len(text):
             marks.append(Span(name, start, len(text)))
         open_tag, start = ("" if closing else name), len(text)

@@ -24,6 +24,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from semistruct.batch import SequenceBatch, starts
+from semistruct.chain.inference import ChainWeights, effective_steps
 from semistruct.solvers import sdm_kernels as kernels
 from semistruct.threads import spread
 
@@ -39,7 +40,12 @@ GRAM_LIMIT = 1 << 28  # entries of token products held in memory
 
 @dataclass(frozen=True)
 class Problem:
-    """What to learn from: `target` (n_tokens,) is to win, by `cost` (n_tokens,) per wrong token, with C_i = `weight`."""
+    """What to learn from.
+
+    target (n_tokens,)  the labelling that is to win
+    weight (n,)         C_i
+    cost   (n_tokens,)  the loss of a wrong label at each token
+    """
 
     batch: SequenceBatch
     n_labels: int
@@ -89,6 +95,10 @@ class DualState:
         state.weight = problem.weight.copy()
         return state
 
+    @property
+    def chain(self) -> ChainWeights:
+        return ChainWeights(self.weights, self.trans)
+
     def grow(self) -> None:
         """Double the room of the working sets."""
         self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
@@ -118,13 +128,6 @@ class Solution:
     def relative_gap(self) -> float:
         last = self.history[-1]
         return last.gap / last.primal if last.primal > 0 else 0.0
-
-
-def effective_steps(trans: np.ndarray) -> np.ndarray:
-    """The step tables in force: trans[0], and trans[0] + trans[k] for the other kinds."""
-    step = trans + trans[0]
-    step[0] = trans[0]
-    return step
 
 
 def solve(
@@ -228,5 +231,6 @@ class _Workbench:
         p, s = self.problem, self.state
         return kernels.improve(
             which, *self.rows, p.batch.kind, self.start, self.gram, s.weights, s.trans, self.step, p.target, p.cost,
-            s.slots, s.alpha, s.loss, s.count, p.weight, self.found, insert, PAIR_STEPS, self.inner_tol, self.trial, self.seen,
+            s.slots, s.alpha, s.loss, s.count, p.weight, self.found, insert, PAIR_STEPS, self.inner_tol, self.trial,
+            self.seen,
         )  # fmt: skip

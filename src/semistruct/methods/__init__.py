@@ -1,0 +1,8 @@
+"""Learning methods, one module each, under the names the command line and model files use."""
+
+from semistruct.methods.base import SequenceLabeller
+from semistruct.methods.ssvm import SSVM
+
+METHODS: dict[str, type[SequenceLabeller]] = {"ssvm": SSVM}
+
+__all__ = ["METHODS", "SSVM", "SequenceLabeller"]

@@ -1,0 +1,98 @@
+"""What all sequence labellers share: prediction, scoring, saving, and the check of the data at the door."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from semistruct import metrics
+from semistruct.batch import UNKNOWN
+from semistruct.errors import DataError, ParameterError
+from semistruct.model import Model
+from semistruct.params import Rule
+
+Pairs = tuple[Sequence[Any], Sequence[Any]]
+
+
+class SequenceLabeller(BaseEstimator):
+    """Base of the learning methods.
+
+    A method sets `model_` in `fit`; X is a list of sequences of tokens (or of feature lists or dictionaries, see
+    `semistruct.features`) and y a list of label lists, with None for an unknown label or a whole unlabelled sequence.
+    """
+
+    rules: ClassVar[dict[str, Rule]]
+    n_jobs: int | None
+    model_: Model
+    card_: dict[str, Any]
+
+    @property
+    def classes_(self) -> list[str]:
+        """The labels, sorted."""
+        check_is_fitted(self, "model_")
+        return list(self.model_.labels)
+
+    def predict(self, X: Sequence[Any], *, n_best: int | None = None) -> list[Any]:
+        """The labels of each sequence; with n_best=k a list of (labels, score) pairs for each, best first."""
+        check_is_fitted(self, "model_")
+        if n_best is None:
+            return self.model_.predict(X, self.n_jobs)
+        if n_best < 1:
+            raise ParameterError(f"n_best must be at least 1, it is {n_best}")
+        return self.model_.predict_k(X, n_best, self.n_jobs)
+
+    def decision_function(self, X: Sequence[Any]) -> np.ndarray:
+        """(n, 2): the score of the predicted labelling and its margin over the runner-up."""
+        check_is_fitted(self, "model_")
+        return self.model_.margins(X, self.n_jobs)
+
+    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
+        """Token accuracy."""
+        return metrics.token_accuracy(y, self.predict(X))
+
+    def save(self, path: str | os.PathLike[str], *, card: dict[str, Any] | None = None) -> None:
+        """Write the fitted estimator to one file, with `card` (scores, the origin of the data) for its readers."""
+        from semistruct.store import save
+
+        save(self, path, card=card)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+
+def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> None:
+    """Labels fit the tokens, and are texts or None."""
+    if len(X) != len(y):
+        raise DataError(f"{name} data: {len(X)} sequences but {len(y)} label lists")
+    for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
+        if len(tokens) == 0:
+            raise DataError(f"{name} data: sequence {i} has no tokens")
+        if labels is None:
+            continue
+        if isinstance(labels, str) or len(labels) != len(tokens):
+            found = repr(labels) if isinstance(labels, str) else f"{len(labels)} labels"
+            raise DataError(f"{name} data: sequence {i} has {len(tokens)} tokens but {found}")
+        odd = next((label for label in labels if label is not None and not isinstance(label, str)), None)
+        if odd is not None:
+            raise DataError(f"{name} data: sequence {i} has the label {odd!r}, expected a text or None")
+
+
+def is_known(labels: Sequence[Any] | None) -> bool:
+    """At least one label is known."""
+    return labels is not None and any(label is not None for label in labels)
+
+
+def label_codes(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str]) -> np.ndarray:
+    """All labels end to end as numbers, UNKNOWN for None and for labels that are not in `labels`."""
+    number = {label: code for code, label in enumerate(labels)}
+    number_or_unknown = [
+        UNKNOWN if label is None else number.get(label, UNKNOWN)
+        for row, n in zip(y, lengths, strict=True)
+        for label in ([None] * n if row is None else row)
+    ]
+    return np.array(number_or_unknown, np.int16)

@@ -1,0 +1,51 @@
+"""Rules for the parameters of estimators, declared beside the class and checked when it is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isfinite
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from semistruct.errors import ParameterError
+
+
+class Rule:
+    """What a parameter must be, as a test and in words."""
+
+    def __init__(self, words: str, test: Callable[[Any], bool]) -> None:
+        self.words, self.test = words, test
+
+    def __or__(self, other: Rule) -> Rule:
+        return Rule(f"{self.words} or {other.words}", lambda value: self.test(value) or other.test(value))
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+
+
+positive = Rule("a number > 0", lambda value: _number(value) and value > 0)
+at_least_one = Rule("a whole number >= 1", lambda v: isinstance(v, Integral) and not isinstance(v, bool) and v >= 1)
+none = Rule("None", lambda value: value is None)
+seed = Rule(
+    "None, a whole number >= 0 or a numpy RandomState",
+    lambda v: v is None or (isinstance(v, Integral) and v >= 0) or isinstance(v, np.random.RandomState),
+)
+features = Rule(
+    "the name of a feature set or a list of templates",
+    lambda v: isinstance(v, str) or (isinstance(v, list | tuple) and all(isinstance(s, str) for s in v)),
+)
+
+
+def the_word(word: str) -> Rule:
+    return Rule(repr(word), lambda value: isinstance(value, str) and value == word)
+
+
+def check_params(estimator: Any) -> None:
+    """Raise ParameterError for the first parameter that breaks its rule."""
+    for name, rule in estimator.rules.items():
+        value = getattr(estimator, name)
+        if not rule.test(value):
+            raise ParameterError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {rule.words}")

@@ -1,0 +1,121 @@
+"""Model files: one zip archive with two members, and nothing in it that could run.
+
+    model.json           format version, method and its parameters, labels, feature names, the model card
+    weights.safetensors  the weights as plain arrays
+
+A file is written beside its place and moved there when it is complete.  Reading trusts nothing: member names, sizes,
+checksums and shapes are checked before use.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+import zlib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
+
+from semistruct._version import __version__
+from semistruct.chain.inference import ChainWeights
+from semistruct.errors import ModelError
+from semistruct.features import Encoder, Features
+from semistruct.methods import METHODS, SequenceLabeller
+from semistruct.model import Model
+
+FORMAT = 1
+MEMBERS = {"model.json", "weights.safetensors"}
+MAX_RATIO = 200  # real models are packed to a tenth at best; a bomb to a thousandth
+SMALL = 1 << 20  # below this size any ratio is harmless
+
+
+def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dict[str, Any] | None = None) -> None:
+    """Write a fitted estimator; see `load`."""
+    model = estimator.model_
+    params = {k: v for k, v in estimator.get_params().items() if not isinstance(v, np.random.RandomState)}
+    about = {
+        "format": FORMAT,
+        "method": method_name(estimator),
+        "params": params,
+        "labels": model.labels,
+        "features": model.encoder.features and vars(model.encoder.features),
+        "names": list(model.encoder.vocabulary),
+        "card": {"semistruct": __version__, "created": datetime.now(UTC).isoformat(timespec="seconds"), **(card or {})},
+    }
+    arrays = {"tokens": model.weights.tokens, "trans": model.weights.trans}
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        archive.writestr("model.json", json.dumps(about, ensure_ascii=False))
+        archive.writestr("weights.safetensors", save_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
+    write_whole(path, packed.getvalue())
+
+
+def load(path: str | os.PathLike[str]) -> SequenceLabeller:
+    """The estimator that was saved to `path`, ready to predict; its card is in `card_`."""
+    about, arrays = _members(path)
+    if about.get("format", 0) > FORMAT:
+        made_by = about.get("card", {}).get("semistruct", "a newer version")
+        raise ModelError(f"{path}: model format {about['format']} of semistruct {made_by}; this version reads {FORMAT}")
+    try:
+        features = Features(**about["features"]) if about["features"] else None
+        model = Model(
+            tuple(about["labels"]), Encoder(features, about["names"]), ChainWeights(arrays["tokens"], arrays["trans"])
+        )
+        _check_shapes(model)
+        estimator = METHODS[about["method"]](**about["params"])
+        estimator.card_ = dict(about["card"])
+    except (KeyError, TypeError, ValueError, AttributeError) as err:
+        raise ModelError(f"{path}: the model is damaged ({err})") from None
+    estimator.model_ = model
+    return estimator
+
+
+def method_name(estimator: SequenceLabeller) -> str:
+    return next(name for name, method in METHODS.items() if type(estimator) is method)
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file so that it is either there completely or not at all."""
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_bytes(content)
+        os.replace(temporary, target)
+    except OSError as err:
+        raise ModelError(f"{path}: cannot write: {(err.strerror or str(err)).lower()}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _members(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The two members of the archive, unpacked."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for member in archive.infolist():
+                if member.filename not in MEMBERS:
+                    raise ModelError(f"{path}: not a semistruct model: it holds {member.filename!r}")
+                if member.file_size > max(SMALL, MAX_RATIO * member.compress_size):
+                    raise ModelError(f"{path}: refused: {member.filename} would unpack to {member.file_size} bytes")
+            return json.loads(archive.read("model.json")), load_arrays(archive.read("weights.safetensors"))
+    except OSError as err:
+        raise ModelError(f"{path}: cannot read: {(err.strerror or str(err)).lower()}") from None
+    except zipfile.BadZipFile:
+        raise ModelError(f"{path}: not a semistruct model, or damaged") from None
+    except (KeyError, ValueError, SafetensorError, zlib.error, RuntimeError, NotImplementedError) as err:
+        raise ModelError(f"{path}: the model is damaged ({err})") from None
+
+
+def _check_shapes(model: Model) -> None:
+    Y, F, K = len(model.labels), max(model.encoder.n_features, 1), model.encoder.n_kinds
+    for name, array, shape in (("tokens", model.weights.tokens, (F, Y)), ("trans", model.weights.trans, (K, Y, Y))):
+        if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+            raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}, expected {shape} float64")
+    if not Y or len(set(model.labels)) != Y or not all(isinstance(label, str) for label in model.labels):
+        raise ValueError("the labels are not distinct texts")
