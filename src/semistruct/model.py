@@ -24,7 +24,8 @@ class Model:
 
     def compact(self) -> Model:
         """The same model without the features that have no weight."""
-        encoder, rows = self.encoder.without(~self.weights.tokens[: self.encoder.n_features].any(axis=1))
+        unused = np.all(self.weights.tokens[: self.encoder.n_features] == 0, axis=1)
+        encoder, rows = self.encoder.without(np.asarray(unused))
         tokens = self.weights.tokens[rows] if len(rows) else np.zeros((1, len(self.labels)))
         return Model(self.labels, encoder, ChainWeights(tokens, self.weights.trans))
 

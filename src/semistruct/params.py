@@ -26,12 +26,16 @@ def _number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
 
 
+def _whole(value: Any, least: int) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
+
+
 positive = Rule("a number > 0", lambda value: _number(value) and value > 0)
-at_least_one = Rule("a whole number >= 1", lambda v: isinstance(v, Integral) and not isinstance(v, bool) and v >= 1)
+at_least_one = Rule("a whole number >= 1", lambda value: _whole(value, 1))
 none = Rule("None", lambda value: value is None)
 seed = Rule(
     "None, a whole number >= 0 or a numpy RandomState",
-    lambda v: v is None or (isinstance(v, Integral) and v >= 0) or isinstance(v, np.random.RandomState),
+    lambda value: value is None or _whole(value, 0) or isinstance(value, np.random.RandomState),
 )
 features = Rule(
     "the name of a feature set or a list of templates",

@@ -9,13 +9,11 @@ checksums and shapes are checked before use.
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import zipfile
 import zlib
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +25,7 @@ from semistruct._version import __version__
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ModelError
 from semistruct.features import Encoder, Features
+from semistruct.files import replacing
 from semistruct.methods import METHODS, SequenceLabeller
 from semistruct.model import Model
 
@@ -50,11 +49,9 @@ def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dic
         "card": {"semistruct": __version__, "created": datetime.now(UTC).isoformat(timespec="seconds"), **(card or {})},
     }
     arrays = {"tokens": model.weights.tokens, "trans": model.weights.trans}
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("model.json", json.dumps(about, ensure_ascii=False))
         archive.writestr("weights.safetensors", save_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
-    write_whole(path, packed.getvalue())
 
 
 def load(path: str | os.PathLike[str]) -> SequenceLabeller:
@@ -79,19 +76,6 @@ def load(path: str | os.PathLike[str]) -> SequenceLabeller:
 
 def method_name(estimator: SequenceLabeller) -> str:
     return next(name for name, method in METHODS.items() if type(estimator) is method)
-
-
-def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file so that it is either there completely or not at all."""
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_bytes(content)
-        os.replace(temporary, target)
-    except OSError as err:
-        raise ModelError(f"{path}: cannot write: {(err.strerror or str(err)).lower()}") from None
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _members(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

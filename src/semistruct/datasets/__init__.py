@@ -2,4 +2,6 @@
 
 from semistruct.datasets.citations import LABELS, make_citations
 
-__all__ = ["LABELS", "make_citations"]
+GENERATORS = {"citations": make_citations}
+
+__all__ = ["GENERATORS", "LABELS", "make_citations"]

@@ -39,8 +39,8 @@ FILES: dict[str, Callable[[list[str]], dict[str, str]]] = {
 
 SETS: dict[str, tuple[str, ...]] = {
     "default": (
-        "word", "lower[-2..2]", "shape[-1..1]", "digits[-1..1]", "classes[-1..1]", "prefix(2-4)", "suffix(2-4)",
-        "begin", "end", "steps(punctuation)",
+        "lower[-1..1]", "shape[-1..1]", "digits[-1..1]", "classes[-1..1]", "prefix(2-4)", "suffix(2-4)",
+        "begin", "end", "enclosed", "steps(punctuation)",
     ),
     # identity, sequence ends, capitalisation / hyphen / number / affixes in a window of one; the published set
     # adds 100 word clusters, which are given as cluster(FILE) beside it

@@ -10,14 +10,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
-from typing import NamedTuple, TextIO
+from typing import IO, NamedTuple, TextIO
 
 from semistruct.corpus import Corpus, Example
 from semistruct.errors import DataError
+from semistruct.files import PathLike, read_lines, replacing, source_name
 from semistruct.formats import columns, inline, jsonl, text
 from semistruct.formats.columns import UNKNOWN_MARK
 from semistruct.formats.detection import detect
-from semistruct.formats.files import PathLike, read_lines, replacing, source_name
 from semistruct.labels import convert
 
 __all__ = ["FORMATS", "UNKNOWN_MARK", "Format", "detect", "read", "stream", "write"]
@@ -146,7 +146,7 @@ def _converted(example: Example, scheme: str | None) -> Example:
     return replace(example, labels=convert(example.labels, scheme))
 
 
-def _opened(target: PathLike | TextIO | None, encoding: str) -> AbstractContextManager[TextIO]:
+def _opened(target: PathLike | TextIO | None, encoding: str) -> AbstractContextManager[IO[str]]:
     if target is None or target == "-":
         return nullcontext(sys.stdout)
     return replacing(target, encoding) if isinstance(target, str | os.PathLike) else nullcontext(target)

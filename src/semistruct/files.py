@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import IO, Any, TextIO
 
 from semistruct.errors import DataError
 
@@ -41,15 +41,20 @@ def read_lines(path: PathLike, encoding: str) -> Iterator[str]:
 
 
 @contextmanager
-def replacing(path: PathLike, encoding: str) -> Iterator[TextIO]:
-    """A text file to write to that takes the place of `path` once it is complete, and else disappears."""
-    encoding = _checked(encoding)
+def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
+    """A file to write to that takes the place of `path` once it is complete, and else disappears.
+
+    Text in `encoding`, or bytes if there is none.
+    """
+    options: dict[str, Any] = {"mode": "wb"}
+    if encoding is not None:
+        options = {"mode": "w", "encoding": _checked(encoding), "newline": "\n"}
     target = Path(path).resolve()
     # A device or a pipe is written to; putting a file in its place would destroy it.
     special = target.exists() and not target.is_file()
     temporary = target if special else target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "w", encoding=encoding, newline="\n") as file:
+        with open(temporary, **options) as file:
             try:
                 yield file
                 file.close()

@@ -1,0 +1,3 @@
+from semistruct.cli import main
+
+main()

@@ -1,0 +1,217 @@
+"""The commands. Each parses its options, calls the library and prints one result.
+
+Results go to standard output, talk to standard error.  The library is imported inside the commands, so that help
+and wrong usage are answered at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from semistruct._version import __version__
+
+if TYPE_CHECKING:
+    from semistruct.corpus import Corpus
+
+app = typer.Typer(
+    help="Label sequences: from a few labelled examples to a model you can trust.",
+    epilog="Example: semistruct data make citations -n 300 -o train.tsv && semistruct train train.tsv -o my.model",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+data_app = typer.Typer(help="Corpora: make synthetic ones.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
+
+Format = Annotated[
+    str | None, typer.Option("--format", help="tsv, conll, jsonl, inline or text; told from the content")
+]
+LabelColumn = Annotated[
+    str | None, typer.Option(help="in columns: which one is the label, from 0, negative from the right; 'none'")
+]
+Scheme = Annotated[str | None, typer.Option(help="convert the labels to plain, bio, bioes or iob1")]
+Outside = Annotated[str | None, typer.Option(help="label of text outside spans and tags; unknown if not given")]
+Encoding = Annotated[str, typer.Option(help="of the input files")]
+AsJson = Annotated[bool, typer.Option("--json", help="print one JSON object")]
+Threads = Annotated[int | None, typer.Option(min=1, help="all cores if not given; does not change the result")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress")]
+ModelFile = Annotated[Path, typer.Argument(help="a model file")]
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="Show the version.", is_eager=True)] = False) -> None:
+    if show:
+        typer.echo(f"semistruct {__version__}")
+        raise typer.Exit
+
+
+@app.command(epilog="Example: semistruct train refs.tsv -d dev.tsv -o refs.model")
+def train(
+    labeled: Annotated[Path, typer.Argument(help="labelled sequences, in any format")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="the model file to write")],
+    dev: Annotated[Path | None, typer.Option("--dev", "-d", help="labelled data to choose C on and to report")] = None,
+    method: Annotated[str, typer.Option("--method", "-m", help="the learning method: ssvm")] = "ssvm",
+    c: Annotated[
+        str, typer.Option("-C", help="weight of the losses, or auto: chosen on dev data or by folds")
+    ] = "auto",
+    features: Annotated[
+        list[str] | None, typer.Option("--features", "-f", help="a feature set or template, repeatable; see README")
+    ] = None,
+    tol: Annotated[float, typer.Option(help="relative duality gap to reach")] = 0.01,
+    max_passes: Annotated[int, typer.Option(help="give up after so many passes")] = 1000,
+    seed: Annotated[int, typer.Option(help="of the visiting order")] = 0,
+    threads: Threads = None,
+    format: Format = None,
+    label_column: LabelColumn = None,
+    scheme: Scheme = None,
+    outside: Outside = None,
+    encoding: Encoding = "utf-8",
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Learn a model from labelled sequences."""
+    from semistruct.cli import commands
+
+    reading = _reading(format, label_column, scheme, outside, encoding)
+    labelled = _read(labeled, reading)
+    held = None if dev is None else _read(dev, reading)
+    params = {
+        "C": _number_or_word(c),
+        "features": features or "default",
+        "tol": tol,
+        "max_passes": max_passes,
+        "random_state": seed,
+        "n_jobs": threads,
+    }
+    result = commands.train(labelled, output, dev=held, method=method, params=params, quiet=quiet)
+    _print(result, as_json, commands.training_report)
+
+
+@app.command(epilog="Example: semistruct predict refs.model new.txt --to inline -o labelled.txt")
+def predict(
+    model: ModelFile,
+    inputs: Annotated[list[str] | None, typer.Argument(help="files to label; standard input if none or '-'")] = None,
+    to: Annotated[str | None, typer.Option(help="output format; that of the input, inline for plain text")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="file to write")] = "-",
+    threads: Threads = None,
+    format: Format = None,
+    label_column: LabelColumn = None,
+    scheme: Scheme = None,
+    outside: Outside = None,
+    encoding: Encoding = "utf-8",
+) -> None:
+    """Label sequences with a model."""
+    from semistruct.cli import commands
+
+    reading = _reading(format, label_column, None, outside, encoding)
+    commands.predict(model, inputs or ["-"], reading, to=to, output=output, scheme=scheme, threads=threads)
+
+
+@app.command(epilog="Example: semistruct evaluate refs.model test.tsv --json")
+def evaluate(
+    model: ModelFile,
+    gold: Annotated[Path, typer.Argument(help="labelled sequences to compare with")],
+    unseen_labels: Annotated[
+        bool, typer.Option("--unseen-labels", help="count gold labels the model has never seen as errors")
+    ] = False,
+    threads: Threads = None,
+    format: Format = None,
+    label_column: LabelColumn = None,
+    scheme: Scheme = None,
+    outside: Outside = None,
+    encoding: Encoding = "utf-8",
+    as_json: AsJson = False,
+) -> None:
+    """Compare the labels of a model with known ones."""
+    from semistruct.cli import commands
+
+    corpus = _read(gold, _reading(format, label_column, scheme, outside, encoding))
+    result = commands.evaluate(model, corpus, unseen_labels=unseen_labels, threads=threads)
+    _print(result, as_json, commands.evaluation_report)
+
+
+@app.command(epilog="Example: semistruct dump refs.model -k 20")
+def dump(
+    model: ModelFile,
+    k: Annotated[int, typer.Option("-k", min=1, help="features per label")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is inside a model: its card and the heaviest features of each label."""
+    from semistruct.cli import commands
+
+    _print(commands.dump(model, k), as_json, commands.dump_report)
+
+
+@app.command(epilog="Example: semistruct demo -o demo")
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="folder for the plot and the model")] = Path(
+        "semistruct-demo"
+    ),
+    seed: Annotated[int, typer.Option(help="of the synthetic data")] = 0,
+    threads: Threads = None,
+) -> None:
+    """Learn to label synthetic references, in about a minute."""
+    from semistruct.cli.demo import run
+
+    run(output, seed, threads)
+
+
+@data_app.command(epilog="Example: semistruct data make citations -n 300 -o train.tsv")
+def make(
+    name: Annotated[str, typer.Argument(help="citations")],
+    n: Annotated[int, typer.Option("-n", min=1, help="how many sequences")] = 500,
+    seed: Annotated[int, typer.Option(help="another seed, other data")] = 0,
+    to: Annotated[str, typer.Option(help="tsv, conll, jsonl, inline or text (text has no labels)")] = "tsv",
+    output: Annotated[str, typer.Option("--output", "-o", help="file to write")] = "-",
+) -> None:
+    """Write a synthetic corpus, made by a generator with labels by construction."""
+    from semistruct.datasets import GENERATORS
+    from semistruct.errors import ParameterError
+    from semistruct.formats import write
+
+    if name not in GENERATORS:
+        raise ParameterError(f"no synthetic corpus is called {name!r}; there are {', '.join(GENERATORS)}")
+    write(GENERATORS[name](n, seed=seed), output, to)
+
+
+def _reading(
+    format: str | None, label_column: str | None, scheme: str | None, outside: str | None, encoding: str
+) -> dict[str, Any]:
+    """The options of `formats.read`."""
+    column: int | str | None = label_column
+    if label_column not in (None, "none"):
+        try:
+            column = int(str(label_column))
+        except ValueError:
+            raise typer.BadParameter(f"--label-column is {label_column!r}, expected a number or 'none'") from None
+    return {"format": format, "label_column": column, "scheme": scheme, "outside": outside, "encoding": encoding}
+
+
+def _read(path: Path, reading: dict[str, Any]) -> Corpus:
+    from semistruct.formats import read
+
+    return read(path, **reading)
+
+
+def _number_or_word(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _print(result: dict[str, Any], as_json: bool, report: Any) -> None:
+    if as_json:
+        print(json.dumps(result, ensure_ascii=False))
+        return
+    from rich.console import Console
+
+    console = Console(file=sys.stdout, highlight=False)
+    for part in report(result):
+        console.print(part)

@@ -1,0 +1,160 @@
+"""What the commands do, once their options are parsed; each returns a plain record, and a report draws it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from semistruct import metrics
+from semistruct.cli.progress import watching
+from semistruct.corpus import Corpus, Example
+from semistruct.errors import DataError, ParameterError
+from semistruct.formats import stream, write
+from semistruct.methods import METHODS
+from semistruct.store import load
+
+CHUNK = 2000  # sequences labelled at a time
+
+
+def train(
+    labelled: Corpus, output: Path, *, dev: Corpus | None, method: str, params: dict[str, Any], quiet: bool
+) -> dict[str, Any]:
+    """Fit, save, and tell how it went."""
+    if method not in METHODS:
+        raise ParameterError(f"no method is called {method!r}; there are {', '.join(METHODS)}")
+    if not output.resolve().parent.is_dir():
+        raise DataError.at(output, None, "cannot write: no such folder")
+    estimator = METHODS[method](**params)
+    began = time.perf_counter()
+    with watching(quiet) as watch:
+        held = None if dev is None else (dev.tokens, dev.labels)
+        estimator.fit(labelled.tokens, labelled.labels, dev=held, watch=watch)
+    seconds = time.perf_counter() - began
+    scores = {"train": estimator.score(labelled.tokens, labelled.labels)}
+    if dev is not None:
+        scores["dev"] = estimator.score(dev.tokens, dev.labels)
+    fitted = {name: getattr(estimator, name + "_") for name in ("C", "search", "stop", "history")}
+    data = {"file": labelled.source, "sequences": len(labelled), "sha256": labelled.digest}
+    card = {"data": data, "token_accuracy": scores, "C": fitted["C"]}
+    estimator.save(output, card=card)
+    sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
+    return {"model": str(output), "method": method, "seconds": seconds, **card, **fitted, **sizes}
+
+
+def training_report(result: dict[str, Any]) -> Iterator[Any]:
+    last, data = result["history"][-1], result["data"]
+    yield (
+        f"learned {len(result['labels'])} labels from {data['sequences']} sequences "
+        f"in {result['seconds']:.1f} s with {result['features']} features"
+    )
+    yield f"C = {result['C']:g}, relative duality gap {last['gap'] / last['primal']:.2%} after {last['passes']} passes"
+    for row in result["search"]:
+        yield f"  C = {row['C']:<5g} token accuracy {row['token_accuracy']:.2%} on held-out data"
+    for name, score in result["token_accuracy"].items():
+        yield f"token accuracy on {name}: {score:.2%}"
+    yield f"model written to {result['model']}"
+
+
+def predict(
+    model: Path,
+    inputs: list[str],
+    reading: dict[str, Any],
+    *,
+    to: str | None,
+    output: str,
+    scheme: str | None,
+    threads: int | None,
+) -> None:
+    """Label the inputs one chunk at a time, so that they may be larger than memory."""
+    estimator = load(model)
+    estimator.n_jobs = threads
+    examples = chain.from_iterable(stream(path, **reading) for path in inputs)
+    first = list(islice(examples, 1))
+    target = to or _natural_format(first[0])
+    write(_labelled(estimator, chain(first, examples)), output, target, scheme=scheme)
+
+
+def _natural_format(example: Example) -> str:
+    """Text gets tags, tokens a column."""
+    return "inline" if example.text is not None else "tsv"
+
+
+def _labelled(estimator: Any, examples: Iterable[Example]) -> Iterator[Example]:
+    while part := list(islice(examples, CHUNK)):
+        for example, labels in zip(part, estimator.predict([e.tokens for e in part]), strict=True):
+            yield replace(example, labels=labels)
+
+
+def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, threads: int | None) -> dict[str, Any]:
+    """All scores of a model on labelled data."""
+    estimator = load(model)
+    estimator.n_jobs = threads
+    if not unseen_labels:
+        _refuse_unseen(gold, set(estimator.model_.labels))
+    began = time.perf_counter()
+    predicted = estimator.predict(gold.tokens)
+    seconds = time.perf_counter() - began
+    try:
+        scores = metrics.evaluate(gold.labels, predicted)
+    except DataError as err:
+        raise DataError.at(gold.source, None, str(err)) from None
+    return {"model": str(model), "data": gold.source, "seconds": seconds, **scores}
+
+
+def _refuse_unseen(gold: Corpus, labels: set[str]) -> None:
+    for i, example in enumerate(gold):
+        for label in example.labels or ():
+            if label is not None and label not in labels:
+                hint = "use --unseen-labels to count it as an error"
+                raise DataError(f"{gold.where(i)}: the model has never seen the label {label!r}; {hint}")
+
+
+def evaluation_report(result: dict[str, Any]) -> Iterator[Any]:
+    span = result["span_f1"]
+    yield f"token accuracy     {result['token_accuracy']:7.2%}   ({result['n_tokens']} tokens)"
+    yield f"sequence accuracy  {result['sequence_accuracy']:7.2%}   ({result['n_sequences']} sequences)"
+    yield "span F1                  -" if span is None else f"span F1            {span:7.2%}"
+    table = Table("label", box=None, pad_edge=False)
+    for name in ("precision", "recall", "F1", "support"):
+        table.add_column(name, justify="right")
+    for label, row in result["per_label"].items():
+        cells = [f"{row[key]:.1%}" for key in ("precision", "recall", "f1")]
+        table.add_row(Text(label), *cells, str(row["support"]))
+    yield table
+
+
+def dump(model: Path, k: int) -> dict[str, Any]:
+    """The card, the parameters and the heaviest features of each label."""
+    estimator = load(model)
+    found = estimator.model_
+    steps = [
+        (f"{y} -> {z}", float(found.weights.trans[0][i, j]))
+        for i, y in enumerate(found.labels)
+        for j, z in enumerate(found.labels)
+    ]
+    return {
+        "card": estimator.card_,
+        "method": type(estimator).__name__,
+        "params": estimator.get_params(),
+        "features": found.encoder.features and list(found.encoder.features.specs),
+        "heaviest": found.heaviest(k),
+        "steps": sorted(steps, key=lambda step: -abs(step[1]))[:k],
+    }
+
+
+def dump_report(result: dict[str, Any]) -> Iterator[Any]:
+    yield Text(f"{result['method']}({', '.join(f'{k}={v!r}' for k, v in result['params'].items())})")
+    for key, value in result["card"].items():
+        yield Text(f"{key}: {value}")
+    yield Text(f"features: {' '.join(result['features'] or ['as given'])}")
+    for title, rows in [*result["heaviest"].items(), ("(steps)", result["steps"])]:
+        yield Text(f"\n{title}", style="bold")
+        for name, weight in rows:
+            yield Text(f"  {weight:+9.4f}  {name}")

@@ -1,0 +1,1 @@
+"""Drawing results: tables and plots. Nothing here trains."""

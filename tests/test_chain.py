@@ -1,0 +1,211 @@
+"""The chain kernels against listing every labelling."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import log_softmax, logsumexp, softmax
+
+import brute
+from semistruct.chain import kernels
+from strategies import INTEGERS_OR_FORBIDDEN, REAL, SMALL_INTEGERS, batches, chains, dense, seeds
+
+light = settings(deadline=None, max_examples=60)
+ATOL = 1e-9
+
+
+def decode(unary, step, kind):
+    """(score, path) by `viterbi`."""
+    path = np.full(len(unary), -1, np.int16)
+    return kernels.viterbi(unary, step, kind, np.full(unary.shape, np.nan), path), path
+
+
+def k_best(unary, step, kind, k):
+    """(scores, paths) by `k_best`."""
+    paths, scores = np.full((k, len(unary)), -1, np.int16), np.full(k, np.nan)
+    kernels.k_best(unary, step, kind, paths, scores)
+    return scores, paths
+
+
+def filled(kernel, unary, step, kind):
+    """What a kernel writes into an array like unary."""
+    out = np.full(unary.shape, np.nan)
+    kernel(unary, step, kind, out)
+    return out
+
+
+def forward_backward(unary, step, kind):
+    marginal, counts = np.full(unary.shape, np.nan), np.zeros(step.shape)
+    return kernels.forward_backward(unary, step, kind, marginal, counts), marginal, counts
+
+
+@light
+@given(batches(), seeds, st.integers(1, 3), st.data())
+def test_token_scores_are_a_matrix_product(batch, seed, Y, data):
+    first = data.draw(st.integers(0, batch.n_tokens - 1))
+    weights = np.random.default_rng(seed).normal(size=(batch.n_features, Y))
+    out = np.full((batch.n_tokens - first, Y), np.nan)
+    kernels.token_scores(batch.indptr, batch.indices, batch.values, weights, first, out)
+    assert_allclose(out, (dense(batch) @ weights)[first:], rtol=0, atol=ATOL)
+
+
+def test_token_scores_share_one_value_or_have_one_each():
+    indptr, indices = np.array([0, 2, 2, 3]), np.array([0, 2, 1], np.int32)
+    weights, out = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]), np.empty((3, 2))
+    kernels.token_scores(indptr, indices, np.array([0.5]), weights, 0, out)
+    assert_array_equal(out, [[2.0, 20.0], [0.0, 0.0], [1.0, 10.0]])
+    kernels.token_scores(indptr, indices, np.array([1.0, 2.0, -1.0]), weights, 0, out)
+    assert_array_equal(out, [[7.0, 70.0], [0.0, 0.0], [-2.0, -20.0]])
+
+
+@light
+@given(chains())
+def test_path_score_of_every_labelling(chain):
+    for path in brute.labellings(*chain[0].shape):
+        found = kernels.path_score(*chain, np.array(path, np.int16))
+        assert_allclose(found, brute.score(*chain, path), rtol=0, atol=ATOL)
+
+
+@light
+@given(chains())
+def test_viterbi_is_the_best_of_all_labellings(chain):
+    found, path = decode(*chain)
+    assert_allclose(found, brute.best_score(*chain), rtol=0, atol=ATOL)
+    if found > -np.inf:  # the path earns the score it claims
+        assert_allclose(brute.score(*chain, path), found, rtol=0, atol=ATOL)
+
+
+@light
+@given(st.one_of(chains(SMALL_INTEGERS), chains(INTEGERS_OR_FORBIDDEN)))
+def test_viterbi_breaks_ties_from_the_last_position_backwards(chain):
+    found, path = decode(*chain)  # sums of small integers are exact, so ties are ties
+    if found > -np.inf:
+        assert tuple(path) == brute.best_path(*chain)
+
+
+def test_viterbi_takes_the_smallest_labels_when_all_is_equal():
+    assert_array_equal(decode(np.zeros((4, 3)), np.zeros((1, 3, 3)), np.zeros(4, np.int16))[1], [0, 0, 0, 0])
+
+
+@light
+@given(st.one_of(chains(max_T=4), chains(INTEGERS_OR_FORBIDDEN, max_T=4)), st.integers(1, 12))
+def test_k_best_are_the_first_of_the_sorted_list(chain, k):
+    scores, paths = k_best(*chain, k)
+    assert_allclose(scores, brute.sorted_scores(*chain, k), rtol=0, atol=ATOL)
+    real = [tuple(p) for p, s in zip(paths, scores, strict=True) if s > -np.inf]
+    assert len(set(real)) == len(real)
+    for path, s in zip(real, scores, strict=False):
+        assert_allclose(brute.score(*chain, path), s, rtol=0, atol=ATOL)
+
+
+@light
+@given(chains(REAL, max_T=3))
+def test_k_best_lists_every_labelling_once_and_then_says_there_are_no_more(chain):
+    every = brute.labellings(*chain[0].shape)
+    scores, paths = k_best(*chain, len(every) + 3)
+    assert sorted(map(tuple, paths[: len(every)].tolist())) == every
+    assert np.isfinite(scores[: len(every)]).all()
+    assert_array_equal(scores[len(every) :], [-np.inf] * 3)
+
+
+@light
+@given(chains(SMALL_INTEGERS))
+def test_the_first_of_the_k_best_is_the_path_of_viterbi(chain):
+    scores, paths = k_best(*chain, 2)
+    found, path = decode(*chain)
+    assert scores[0] == found
+    assert_array_equal(paths[0], path)
+
+
+@light
+@given(chains())
+@pytest.mark.parametrize(
+    ("kernel", "twin"),
+    [
+        (kernels.max_forward, brute.best_prefix),
+        (kernels.max_backward, brute.best_suffix),
+        (kernels.max_marginals, brute.max_marginals),
+    ],
+    ids=["max_forward", "max_backward", "max_marginals"],
+)
+def test_tables_of_best_scores(kernel, twin, chain):
+    assert_allclose(filled(kernel, *chain), twin(*chain), rtol=0, atol=ATOL)
+
+
+@light
+@given(chains())
+def test_viterbi_leaves_the_forward_table(chain):
+    best = np.full(chain[0].shape, np.nan)
+    kernels.viterbi(*chain, best, np.zeros(len(best), np.int16))
+    assert_allclose(best, brute.best_prefix(*chain), rtol=0, atol=ATOL)
+
+
+@light
+@given(chains())
+def test_forward_backward_against_the_distribution_over_labellings(chain):
+    log_z, marginal, counts = forward_backward(*chain)
+    wanted_z, wanted_marginal, wanted_counts = brute.distribution(*chain)
+    assert_allclose(log_z, wanted_z, rtol=0, atol=ATOL)
+    assert_allclose(marginal, wanted_marginal, rtol=0, atol=ATOL)
+    assert_allclose(counts, wanted_counts, rtol=0, atol=ATOL)
+
+
+@light
+@given(chains(max_T=3))
+def test_expected_steps_are_added_to_what_is_there(chain):
+    counts = np.full(chain[1].shape, 7.0)
+    kernels.forward_backward(*chain, np.empty(chain[0].shape), counts)
+    assert_allclose(counts, 7.0 + forward_backward(*chain)[2], rtol=0, atol=ATOL)
+
+
+def test_log_sum_exp():
+    assert_allclose(kernels.log_sum_exp(np.log([1.0, 2.0, 5.0])), np.log(8.0), rtol=0, atol=ATOL)
+    assert_allclose(kernels.log_sum_exp(np.array([-np.inf, 1e5, 1e5])), 1e5 + np.log(2), rtol=0, atol=ATOL)
+    assert kernels.log_sum_exp(np.array([-np.inf, -np.inf])) == -np.inf
+
+
+def test_a_chain_that_allows_nothing():
+    unary, step, kind = np.zeros((3, 2)), np.full((1, 2, 2), -np.inf), np.zeros(3, np.int16)
+    assert decode(unary, step, kind)[0] == -np.inf
+    log_z, marginal, counts = forward_backward(unary, step, kind)
+    assert log_z == -np.inf
+    assert np.isnan(marginal).all()
+    assert_array_equal(counts, 0.0)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e5])
+def test_a_long_chain_with_huge_scores(scale):
+    # without steps the tokens are independent, which gives the answer in closed form
+    rng = np.random.default_rng(3)
+    unary = scale * rng.normal(size=(2000, 3))
+    step, kind = np.zeros((2, 3, 3)), rng.integers(0, 2, 2000).astype(np.int16)
+    log_z, marginal, counts = forward_backward(unary, step, kind)
+    assert_allclose(log_z, logsumexp(unary, axis=1).sum(), rtol=1e-12)
+    assert_allclose(marginal, softmax(unary, axis=1), rtol=0, atol=1e-5)
+    p = np.exp(log_softmax(unary, axis=1))
+    for k in (0, 1):
+        pairs = sum(np.outer(p[t - 1], p[t]) for t in range(1, 2000) if kind[t] == k)
+        assert_allclose(counts[k], pairs, rtol=0, atol=1e-3)
+
+
+def test_a_long_chain_where_the_steps_are_huge():
+    # staying earns 1e5 a step: log Z is that of the Y constant labellings
+    unary, kind = np.zeros((2000, 3)), np.zeros(2000, np.int16)
+    step = np.where(np.eye(3) == 1, 1e5, 0.0)[None]
+    log_z, marginal, counts = forward_backward(unary, step, kind)
+    assert_allclose(log_z, 1999e5 + np.log(3), rtol=1e-14)
+    assert_allclose(marginal, np.full((2000, 3), 1 / 3), rtol=0, atol=1e-6)
+    assert_allclose(counts[0], np.eye(3) * 1999 / 3, rtol=0, atol=1e-3)
+
+
+@light
+@given(chains(), st.floats(-5, 5))
+def test_a_bonus_for_every_label_of_a_token_moves_scores_and_nothing_else(chain, bonus):
+    unary, step, kind = chain
+    moved = unary.copy()
+    moved[0] += bonus
+    assert_allclose(decode(moved, step, kind)[0], decode(*chain)[0] + bonus, rtol=0, atol=ATOL)
+    before, after = forward_backward(*chain), forward_backward(moved, step, kind)
+    assert_allclose(after[0], before[0] + bonus, rtol=0, atol=ATOL)
+    assert_allclose(after[1], before[1], rtol=0, atol=ATOL)

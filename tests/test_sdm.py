@@ -1,0 +1,280 @@
+"""The sequential dual method against explicit feature vectors and a general solver of quadratic programs."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+import brute
+from semistruct.solvers import sdm
+from semistruct.solvers.sdm import DualState, effective_steps, solve
+from strategies import dense, problem_pairs, problems, random_problem, seeds
+
+light = settings(deadline=None, max_examples=40)
+TOL = 1e-6
+ROUNDING = 1e-9  # relative to the objective, or to entries of w of size 1
+
+SHAPES = [
+    {"n_kinds": kinds, "real": real, "Y": Y, "n_features": 2 + Y}
+    for kinds, real, Y in [(1, False, 2), (1, True, 3), (2, False, 3), (2, True, 2)]
+]
+
+
+def cases(problem):
+    """The examples as brute.Case."""
+    b, rows = problem.batch, dense(problem.batch)
+    out = []
+    for i in range(len(b)):
+        here = slice(b.offsets[i], b.offsets[i + 1])
+        target = tuple(problem.target[here].tolist())
+        out.append(brute.Case(rows[here], b.kind[here], target, problem.weight[i], problem.cost[here]))
+    return out
+
+
+def working_sets(problem, state):
+    """[(labelling, alpha)] of every example."""
+    b = problem.batch
+    return [
+        [
+            (tuple(state.slots[s, b.offsets[i] : b.offsets[i + 1]].tolist()), state.alpha[i, s])
+            for s in range(state.count[i])
+        ]
+        for i in range(len(b))
+    ]
+
+
+def flat(state):
+    """w as one vector, laid out as by brute.joint_features."""
+    return np.concatenate([state.weights.ravel(), state.trans.ravel()])
+
+
+def true_primal(problem, w):
+    return brute.primal(cases(problem), problem.n_labels, problem.batch.n_kinds, w)
+
+
+def check_feasible(problem, state):
+    """alpha is one distribution per example, and w and the losses are what the dual variables stand for."""
+    examples, sets = cases(problem), working_sets(problem, state)
+    for i, (case, pairs) in enumerate(zip(examples, sets, strict=True)):
+        paths, alpha = zip(*pairs, strict=True)
+        assert paths[0] == case.target
+        assert len(set(paths)) == len(paths)
+        assert min(alpha) >= 0
+        assert_allclose(state.alpha[i].sum(), 1.0, rtol=0, atol=ROUNDING)
+        assert_allclose(sum(alpha), 1.0, rtol=0, atol=ROUNDING)
+        losses = [brute.loss(case, path) for path in paths]
+        assert_allclose(state.loss[i, : len(paths)], losses, rtol=0, atol=ROUNDING)
+    assert_array_equal(state.weight, problem.weight)
+    w, dual = brute.dual_point(examples, sets, problem.n_labels, problem.batch.n_kinds)
+    assert_allclose(flat(state), w, rtol=0, atol=ROUNDING)
+    return dual
+
+
+def check_record(problem, state, record):
+    """The certificate is true of this state."""
+    primal, dual = true_primal(problem, flat(state)), check_feasible(problem, state)
+    size = ROUNDING * (1 + primal)
+    assert_allclose(record.primal, primal, rtol=0, atol=size)
+    assert_allclose(record.dual, dual, rtol=0, atol=size)
+    assert_allclose(record.gap, primal - dual, rtol=0, atol=size)
+
+
+def check_same_optimum(problem, *states):
+    """P is strongly convex: two points within a gap of the optimum are within 2 sqrt(2 gap) of each other."""
+    first, *rest = (flat(state) for state in states)
+    primal = true_primal(problem, first)
+    for w in rest:
+        assert np.linalg.norm(w - first) <= 2 * np.sqrt(2 * TOL * primal * (1 + TOL)) + ROUNDING
+        assert_allclose(true_primal(problem, w), primal, rtol=2 * TOL, atol=ROUNDING)
+
+
+@light
+@given(problems())
+def test_the_certificate_is_true(problem):
+    found = solve(problem, tol=TOL)
+    check_record(problem, found.state, found.history[-1])
+
+
+@light
+@given(problems())
+def test_every_record_is_true_at_the_time(problem):
+    state = DualState.zero(problem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DualState, "zero", lambda _: state)  # so that watch can see it
+        found = solve(problem, tol=TOL, watch=lambda record: check_record(problem, state, record))
+    assert found.state is state
+
+
+@light
+@given(problems())
+def test_history(problem):
+    watched = []
+    found = solve(problem, tol=TOL, watch=watched.append)
+    last = found.history[-1]
+    assert found.stop == "converged"
+    assert last.gap <= TOL * last.primal
+    assert_allclose(found.relative_gap, last.gap / last.primal if last.primal else 0.0, rtol=ROUNDING)
+    assert watched == found.history
+    assert found.history[0].passes == 0
+    assert_allclose(found.history[0].dual, 0.0, rtol=0, atol=ROUNDING)  # all mass on the targets
+    assert found.history[0].viterbi == len(problem.batch)
+    for a, b in pairwise(found.history):
+        assert b.dual >= a.dual - ROUNDING * (1 + b.primal)
+        assert b.passes > a.passes
+        assert b.viterbi >= a.viterbi + len(problem.batch)
+        assert b.seconds >= a.seconds
+    for record in found.history:
+        assert record.gap >= -ROUNDING * (1 + record.primal)
+        assert_allclose(record.gap, record.primal - record.dual, rtol=0, atol=ROUNDING * (1 + record.primal))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_the_optimum_is_that_of_a_quadratic_program(seed, shape):
+    problem = random_problem(seed, n=2 + seed, **shape)
+    found = solve(problem, tol=TOL)
+    w = brute.svm_optimum(cases(problem), problem.n_labels, problem.batch.n_kinds)
+    assert_allclose(found.history[-1].primal, true_primal(problem, w), rtol=1e-5)
+    assert_allclose(flat(found.state), w, rtol=0, atol=0.01)
+    assert np.abs(w).max() > 0.1  # there was something to learn
+
+
+@light
+@given(problem_pairs())
+def test_a_rebased_state_is_feasible(pair):
+    before, after = pair
+    state = solve(before, tol=0.01).state
+    check_feasible(after, state.rebased(after))
+
+
+@light
+@given(problems(), seeds)
+def test_rebasing_to_larger_C_keeps_w(problem, seed):
+    state = solve(problem, tol=0.01).state
+    grown = problem.weight + np.random.default_rng(seed).choice([0.0, 0.5, 20.0], len(problem.weight))
+    larger = replace(problem, weight=grown)
+    rebased = state.rebased(larger)
+    check_feasible(larger, rebased)
+    assert_allclose(flat(rebased), flat(state), rtol=0, atol=ROUNDING)
+
+
+@light
+@given(problem_pairs())
+def test_a_warm_start_reaches_the_same_optimum(pair):
+    before, after = pair
+    state = solve(before, tol=0.01).state
+    warm, cold = solve(after, tol=TOL, start=state), solve(after, tol=TOL)
+    check_record(after, warm.state, warm.history[-1])
+    check_same_optimum(after, cold.state, warm.state)
+
+
+@light
+@given(problem_pairs())
+def test_a_start_is_left_as_it_was(pair):
+    before, after = pair
+    state = solve(before, tol=0.01).state
+    copy = {name: value.copy() for name, value in vars(state).items()}
+    solve(after, tol=TOL, start=state)
+    for name, value in copy.items():
+        assert_array_equal(getattr(state, name), value, err_msg=name)
+
+
+@light
+@given(problems())
+def test_starting_at_the_solution_there_is_nothing_to_do(problem):
+    found = solve(problem, tol=TOL)
+    again = solve(problem, tol=2 * TOL, start=found.state)
+    assert len(again.history) == 1
+    assert_allclose(flat(again.state), flat(found.state), rtol=0, atol=ROUNDING)
+
+
+def test_the_zero_state_is_feasible():
+    problem = random_problem(0, n_kinds=2)
+    state = DualState.zero(problem)
+    assert check_feasible(problem, state) == 0.0
+    assert_array_equal(flat(state), 0.0)
+
+
+@pytest.mark.parametrize("max_passes", [0, 1, 3])
+def test_too_few_passes_warn_and_the_record_describes_what_is_returned(max_passes):
+    problem = random_problem(5, n=4, n_kinds=2, real=True)
+    with pytest.warns(ConvergenceWarning, match=f"stopped after {max_passes} passes"):
+        found = solve(problem, tol=1e-12, max_passes=max_passes)
+    assert found.stop == "max_passes"
+    assert found.history[-1].passes == max_passes
+    assert found.relative_gap > 1e-12
+    check_record(problem, found.state, found.history[-1])
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_threads_do_not_change_the_result(real):
+    problem = random_problem(1, n=150, n_features=12, n_kinds=2, real=real)  # several blocks, each on threads
+    one, two = (solve(problem, tol=1e-3, n_jobs=n) for n in (1, 2))
+    assert len(one.history) > 1
+    assert_array_equal(one.state.weights, two.state.weights)
+    assert_array_equal(one.state.trans, two.state.trans)
+    assert [r.gap for r in one.history] == [r.gap for r in two.history]
+    check_record(problem, two.state, two.history[-1])
+
+
+def test_the_seed_changes_the_way_but_not_the_optimum():
+    problem = random_problem(2, n=6)
+    one, same, other = (solve(problem, tol=TOL, seed=seed) for seed in (0, 0, 1))
+    assert_array_equal(flat(one.state), flat(same.state))
+    assert not np.array_equal(flat(one.state), flat(other.state))
+    check_same_optimum(problem, one.state, other.state)
+
+
+@pytest.mark.parametrize("first", [1, 2])
+def test_working_sets_that_outgrow_their_room(monkeypatch, first):
+    problem = random_problem(4, n=8, max_T=5, n_features=6, n_kinds=2, real=True)
+    usual = solve(problem, tol=TOL)
+    monkeypatch.setattr(sdm, "FIRST_SLOTS", first)
+    tight = solve(problem, tol=TOL)
+    assert tight.state.count.max() > 2 * first  # grew at least twice
+    check_record(problem, tight.state, tight.history[-1])
+    check_same_optimum(problem, usual.state, tight.state)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_without_the_cached_token_products(monkeypatch, shape):
+    problem = random_problem(3, n=4, **shape)
+    cached = solve(problem, tol=TOL)
+    with monkeypatch.context() as patch:
+        patch.setattr(sdm, "GRAM_LIMIT", 0)
+        patch.setattr(sdm.kernels, "token_gram", None)  # would fail if it were called
+        direct = solve(problem, tol=TOL)
+    check_record(problem, direct.state, direct.history[-1])
+    check_same_optimum(problem, cached.state, direct.state)
+    if not shape["real"]:  # small counts are exact in float32
+        assert_array_equal(flat(direct.state), flat(cached.state))
+
+
+def test_rebasing_takes_targets_of_any_integer_type():
+    problem = random_problem(6, n=4, n_kinds=2)
+    state = solve(problem, tol=TOL).state
+    wide = replace(problem, target=problem.target.astype(np.int64))
+    check_feasible(wide, state.rebased(wide))
+
+
+def test_nothing_to_lose_is_solved_at_once():
+    problem = random_problem(7)
+    for change in ({"cost": np.zeros_like(problem.cost)}, {"weight": np.zeros_like(problem.weight)}):
+        found = solve(replace(problem, **change))
+        assert (found.stop, len(found.history), found.relative_gap) == ("converged", 1, 0.0)
+        assert_array_equal(flat(found.state), 0.0)
+
+
+@given(st.integers(1, 3), st.integers(1, 3), seeds)
+def test_effective_steps_add_the_common_table(K, Y, seed):
+    trans = np.random.default_rng(seed).normal(size=(K, Y, Y))
+    kept = trans.copy()
+    found = effective_steps(trans)
+    for k in range(K):
+        assert_array_equal(found[k], kept[0] if k == 0 else kept[0] + kept[k])
+    assert_array_equal(trans, kept)

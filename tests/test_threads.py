@@ -1,0 +1,103 @@
+"""Spreading work over threads: every index once, whatever the number of threads."""
+
+import os
+import threading
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from semistruct import threads
+from semistruct.threads import spread
+
+JOBS = st.one_of(st.none(), st.integers(1, 5))
+
+
+class Recorder:
+    """A kernel that notes its calls."""
+
+    def __init__(self):
+        self.calls, self.lock = [], threading.Lock()
+
+    def __call__(self, piece, *args):
+        with self.lock:
+            self.calls.append((piece.tolist(), args, threading.current_thread()))
+
+
+def squares(which, out):
+    out[which] = which**2
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 200).flatmap(lambda n: st.permutations(range(n))), JOBS)
+def test_every_index_is_passed_exactly_once(which, n_jobs):
+    kernel = Recorder()
+    spread(kernel, np.array(which, np.int64), "a", 2, n_jobs=n_jobs)
+    assert Counter(i for piece, _, _ in kernel.calls for i in piece) == Counter(which)
+    assert all(args == ("a", 2) for _, args, _ in kernel.calls)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 300), JOBS)
+def test_the_result_does_not_depend_on_the_number_of_threads(n, n_jobs):
+    out = np.full(n, -1)
+    spread(squares, np.arange(n), out, n_jobs=n_jobs)
+    assert_array_equal(out, np.arange(n) ** 2)
+
+
+def test_little_work_stays_in_the_calling_thread():
+    kernel = Recorder()
+    spread(kernel, np.arange(3), n_jobs=4)
+    assert [(piece, thread) for piece, _, thread in kernel.calls] == [([0, 1, 2], threading.current_thread())]
+
+
+def test_one_job_stays_in_the_calling_thread():
+    kernel = Recorder()
+    spread(kernel, np.arange(1000), n_jobs=1)
+    assert [thread for _, _, thread in kernel.calls] == [threading.current_thread()]
+
+
+def test_much_work_is_done_by_several_threads_at_once():
+    together = threading.Barrier(2, timeout=10)  # passes only if two pieces are under way at the same time
+    spread(lambda piece: together.wait(), np.arange(64), n_jobs=2)
+
+
+def test_an_error_in_a_kernel_reaches_the_caller():
+    def fail(piece):
+        if 63 in piece:
+            raise RuntimeError("piece of 63")
+
+    with pytest.raises(RuntimeError, match="piece of 63"):
+        spread(fail, np.arange(64), n_jobs=2)
+
+
+def test_there_is_at_least_one_core():
+    assert 1 <= threads.available() <= (os.cpu_count() or 1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no os.fork here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_threads_work_again_after_a_fork():
+    out = np.zeros(64, np.int64)
+    spread(squares, np.arange(64), out, n_jobs=2)  # the parent has its threads
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            again = np.zeros(64, np.int64)
+            spread(squares, np.arange(64), again, n_jobs=2)
+            status = 0 if np.array_equal(again, out) else 1
+        finally:
+            os._exit(status)  # never back into pytest
+    give_up = time.monotonic() + 20
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < give_up:
+        time.sleep(0.01)
+    if ended[0] == 0:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        pytest.fail("the child waits for threads it does not have")
+    assert os.waitstatus_to_exitcode(ended[1]) == 0
