@@ -11,9 +11,9 @@ from semistruct.solvers.sdm import Problem
 
 FORBIDDEN = st.just(-np.inf)
 REAL = st.floats(-20, 20, allow_subnormal=False)
-REAL_OR_FORBIDDEN = st.one_of(REAL, REAL, FORBIDDEN)
+REAL_OR_FORBIDDEN = st.one_of(*[REAL] * 5, FORBIDDEN)
 SMALL_INTEGERS = st.integers(-1, 1).map(float)
-INTEGERS_OR_FORBIDDEN = st.one_of(SMALL_INTEGERS, SMALL_INTEGERS, FORBIDDEN)
+INTEGERS_OR_FORBIDDEN = st.one_of(*[SMALL_INTEGERS] * 5, FORBIDDEN)
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -22,9 +22,9 @@ seeds = st.integers(0, 2**32 - 1)
 def chains(draw, scores=REAL_OR_FORBIDDEN, max_T=5, max_Y=3, max_K=3):
     """(unary, step, kind) as the kernels take them."""
     T, Y, K = (draw(st.integers(1, n)) for n in (max_T, max_Y, max_K))
-    unary = draw(arrays(np.float64, (T, Y), elements=scores))
-    step = draw(arrays(np.float64, (K, Y, Y), elements=scores))
-    kind = draw(arrays(np.int16, T, elements=st.integers(0, K - 1)))
+    unary = draw(arrays(np.float64, (T, Y), elements=scores, fill=st.nothing()))
+    step = draw(arrays(np.float64, (K, Y, Y), elements=scores, fill=st.nothing()))
+    kind = draw(arrays(np.int16, T, elements=st.integers(0, K - 1), fill=st.nothing()))
     return unary, step, kind
 
 

@@ -109,6 +109,15 @@ def test_k_best_lists_every_labelling_once_and_then_says_there_are_no_more(chain
     assert_array_equal(scores[len(every) :], [-np.inf] * 3)
 
 
+@pytest.mark.parametrize("k", [3, 9, 10])
+def test_k_best_that_share_their_end(k):
+    # label 1 is worth so much at the end that the 9 best labellings differ at the beginning only
+    unary = np.random.default_rng(0).normal(size=(4, 3))
+    unary[2:, 1] += 100.0
+    chain = unary, np.zeros((1, 3, 3)), np.zeros(4, np.int16)
+    assert_allclose(k_best(*chain, k)[0], brute.sorted_scores(*chain, k), rtol=0, atol=ATOL)
+
+
 @light
 @given(chains(SMALL_INTEGERS))
 def test_the_first_of_the_k_best_is_the_path_of_viterbi(chain):

@@ -24,8 +24,9 @@ def learning_curve(path: Path, sizes: Sequence[int], runs: Sequence[Sequence[flo
     for size, run in zip(sizes, runs, strict=True):
         axes.plot([size] * len(run), [100 * r for r in run], "o", color=GREY, markersize=4, zorder=2)
     axes.plot(sizes, means, "-", color=BLUE, linewidth=2, zorder=3)
-    for size, mean in zip(sizes, means, strict=True):
-        axes.annotate(f"{mean:.1f}", (size, mean), xytext=(0, 9), textcoords="offset points", ha="center", color=BLUE)
+    for size, run, mean in zip(sizes, runs, means, strict=True):
+        place = (size, 100 * max(run))
+        axes.annotate(f"{mean:.1f}", place, xytext=(0, 7), textcoords="offset points", ha="center", color=BLUE)
     axes.set_xscale("log")
     axes.set_xticks(list(sizes), [str(size) for size in sizes])
     axes.minorticks_off()

@@ -1,0 +1,162 @@
+"""Supervised training and tagging beside CRFsuite, on the same feature strings, in one run.
+
+    python3 dev.py bench                    both corpora, a few minutes
+    python3 dev.py bench --corpus citations
+
+Every training runs in a process of its own, one after the other, after compilation; the peak memory is that of the
+process less what it held before training.  C and c2 are chosen on the dev part, scores are of the test part:
+
+    citations   300 training references: 200 to learn from, 100 to report on; dev: the 100 dev references
+    conll2000   the last 1,000 training sentences are dev; test: test.txt.  Window features over words and tags
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+GRIDS = {"semistruct": [0.1, 0.3, 1.0], "crfsuite-lbfgs": [0.1, 1.0], "crfsuite-ap": [0.0]}
+SCORES = {"citations": "token_accuracy", "conll2000": "span_f1"}
+
+
+def window_features(tokens):
+    """Words and tags in a window of two, with their pairs and triples: the usual chunking features."""
+    words = ["<2", "<1", *(w for w, _ in tokens), ">1", ">2"]
+    tags = ["<2", "<1", *(p for _, p in tokens), ">1", ">2"]
+    out = []
+    for t in range(2, len(words) - 2):
+        names = ["bias"]
+        names += [f"w{o}={words[t + o]}" for o in range(-2, 3)]
+        names += [f"w{o}:{o + 1}={words[t + o]} {words[t + o + 1]}" for o in (-1, 0)]
+        names += [f"p{o}={tags[t + o]}" for o in range(-2, 3)]
+        names += [f"p{o}:{o + 1}={tags[t + o]} {tags[t + o + 1]}" for o in range(-2, 2)]
+        names += [f"p{o}::{o + 2}={tags[t + o]} {tags[t + o + 1]} {tags[t + o + 2]}" for o in range(-2, 1)]
+        out.append(names)
+    return out
+
+
+def load(corpus):
+    """{part: (feature strings, labels)} for train, dev and test."""
+    from semistruct import read
+    from semistruct.features import Encoder
+
+    if corpus == "conll2000":
+        train, test = read(DATA / corpus / "train.txt"), read(DATA / corpus / "test.txt")
+        X, Z = [window_features(x) for x in train.tokens], [window_features(x) for x in test.tokens]
+        y = train.labels
+        return {"train": (X[:-1000], y[:-1000]), "dev": (X[-1000:], y[-1000:]), "test": (Z, test.labels)}
+    train, dev = read(DATA / corpus / "train.tsv"), read(DATA / corpus / "dev.tsv")
+    encoder = Encoder.for_data(train.tokens, "default")
+
+    def strings(tokens):
+        batch = encoder.fit(tokens)
+        names = encoder.feature_names()
+        rows = [[names[j] for j in batch.indices[a:b]] for a, b in zip(batch.indptr, batch.indptr[1:])]
+        return [rows[a:b] for a, b in zip(batch.offsets, batch.offsets[1:])]
+
+    X, y = strings(train.tokens), train.labels
+    return {"train": (X[:200], y[:200]), "dev": (strings(dev.tokens), dev.labels), "test": (X[200:], y[200:])}
+
+
+def train_semistruct(X, y, C):
+    from semistruct import SSVM
+
+    began = time.perf_counter()
+    SSVM().fit(X[:2], y[:2])  # compiles
+    compiled = time.perf_counter() - began
+    memory, began = peak_memory(), time.perf_counter()
+    model = SSVM(C=C, tol=0.01).fit(X, y)
+    seconds, last = time.perf_counter() - began, model.history_[-1]
+    extra = {"compilation": compiled, "relative_gap": last["gap"] / last["primal"]}
+    return model.predict, seconds, peak_memory() - memory, extra
+
+
+def train_crfsuite(X, y, algorithm, c2):
+    import pycrfsuite
+
+    memory, began = peak_memory(), time.perf_counter()
+    trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
+    if algorithm == "lbfgs":
+        trainer.set("c2", c2)
+    for features, labels in zip(X, y, strict=True):
+        trainer.append(features, labels)
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/model"
+        trainer.train(path)
+        seconds = time.perf_counter() - began
+        tagger = pycrfsuite.Tagger()
+        tagger.open(path)
+    return (lambda Z: [tagger.tag(x) for x in Z]), seconds, peak_memory() - memory, {}
+
+
+def peak_memory():
+    """MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def work(corpus, system, value):
+    """One training in this process; prints a JSON record."""
+    from semistruct import evaluate
+
+    parts = load(corpus)
+    if system == "semistruct":
+        predict, seconds, memory, extra = train_semistruct(*parts["train"], value)
+    else:
+        predict, seconds, memory, extra = train_crfsuite(*parts["train"], system.removeprefix("crfsuite-"), value)
+    record = {"system": system, "value": value, "seconds": seconds, "memory": memory, **extra}
+    for part in ("dev", "test"):
+        X, y = parts[part]
+        began = time.perf_counter()
+        found = predict(X)
+        record["tagging"] = sum(map(len, X)) / (time.perf_counter() - began)
+        record[part] = evaluate(y, found)[SCORES[corpus]]
+    print(json.dumps(record))
+
+
+def compare(corpus):
+    print(f"\n{corpus}: {SCORES[corpus]}, chosen on dev, reported on test")
+    print(f"{'system':16}{'C / c2':>8}{'dev':>8}{'test':>8}{'seconds':>9}{'ratio':>7}{'MiB':>7}{'tokens/s':>11}{'ratio':>7}")
+    best = {}
+    for system, grid in GRIDS.items():
+        for value in grid:
+            command = [sys.executable, __file__, "--work", corpus, system, str(value)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            record = json.loads(done.stdout)
+            if system not in best or record["dev"] > best[system]["dev"]:
+                best[system] = record
+    peer = best["crfsuite-lbfgs"]
+    for system, r in best.items():
+        ratios = f"{r['seconds'] / peer['seconds']:7.2f}", f"{r['tagging'] / peer['tagging']:7.2f}"
+        print(
+            f"{system:16}{r['value']:8g}{r['dev']:8.2%}{r['test']:8.2%}{r['seconds']:9.2f}{ratios[0]}"
+            f"{r['memory']:7.0f}{r['tagging']:11.0f}{ratios[1]}"
+        )
+    ours = best["semistruct"]
+    print(f"semistruct: relative gap {ours['relative_gap']:.2%}; compilation or its cache {ours['compilation']:.1f} s")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", choices=list(SCORES), action="append")
+    parser.add_argument("--work", nargs=3, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.work:
+        corpus, system, value = args.work
+        work(corpus, system, float(value))
+        return
+    for corpus in args.corpus or SCORES:
+        if not (DATA / corpus).is_dir():
+            sys.exit(f"no corpus at {DATA / corpus}; set SEMISTRUCT_DATA")
+        compare(corpus)
+
+
+if __name__ == "__main__":
+    main()

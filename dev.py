@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Set up everything and run one thing; needs only Python >= 3.11.
+
+python3 dev.py demo      a virtual environment in .venv, the package, and `semistruct demo`
+python3 dev.py test      the same with the development tools, and the tests; further words go to pytest
+python3 dev.py lint      ruff and mypy
+python3 dev.py bench     the benchmark peers, and benchmarks/supervised.py (words go to it)
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ENV = HERE / ".venv"
+BIN = ENV / ("Scripts" if os.name == "nt" else "bin")
+PYTHON = str(BIN / "python")
+LOCK = HERE / "requirements.lock"
+PEERS = ("python-crfsuite==0.9.12",)
+
+
+def run(*command: str) -> None:
+    done = subprocess.run(command, cwd=HERE, check=False)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+def set_up() -> None:
+    """Make .venv with the locked versions and the package itself, unless that was done for these files before."""
+    stamp = ENV / "installed"
+    wanted = hashlib.sha256(LOCK.read_bytes() + (HERE / "pyproject.toml").read_bytes() + sys.version.encode()).hexdigest()
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    print("setting up .venv (once)", flush=True)
+    venv.create(ENV, with_pip=True, clear=True)
+    quiet = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
+    run(PYTHON, *quiet, "--requirement", str(LOCK))
+    run(PYTHON, *quiet, "--no-deps", "--no-build-isolation", "--editable", ".")
+    stamp.write_text(wanted)
+
+
+def main() -> None:
+    commands = {
+        "demo": [[PYTHON, "-m", "semistruct", "demo"]],
+        "test": [[PYTHON, "-m", "pytest"]],
+        "lint": [
+            [PYTHON, "-m", "ruff", "check", "."],
+            [PYTHON, "-m", "ruff", "format", "--check", "."],
+            [PYTHON, "-m", "mypy"],
+        ],
+        "bench": [[PYTHON, "benchmarks/supervised.py"]],
+    }
+    if sys.version_info < (3, 11):
+        sys.exit("semistruct needs Python 3.11 or newer")
+    if len(sys.argv) < 2 or sys.argv[1] not in commands:
+        sys.exit(__doc__)
+    set_up()
+    if sys.argv[1] == "bench":
+        run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PEERS)
+    for command in commands[sys.argv[1]]:
+        run(*command, *sys.argv[2:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Choosing C: what is held out, and what is counted, with a learner whose answers are known beforehand."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from semistruct.batch import UNKNOWN
+from semistruct.chain.inference import ChainWeights
+from semistruct.features import Encoder
+from semistruct.methods.search import FOLDS, GRID, ONE_FOLD_FROM, search_C
+
+ROUNDING = 1e-12
+
+
+def numbered(n, first=0):
+    """n sequences of two tokens; sequence i has the feature number i only, so that it can be told apart."""
+    encoder = Encoder(None, [str(i) for i in range(first + n)])
+    return encoder.transform([[[str(i)], [str(i)]] for i in range(first, first + n)])
+
+
+def members(batch):
+    """The numbers of the sequences in a batch."""
+    return batch.indices[::2]
+
+
+class Learner:
+    """Labels the sequences in `right[C]` with 1 and all others with 0; notes what it was given."""
+
+    def __init__(self, right=None):
+        self.right, self.calls = right or {}, []
+
+    def __call__(self, batch, known, weight, start):
+        C = min(GRID, key=lambda c: abs(c - weight[0]))
+        self.calls.append(SimpleNamespace(C=C, members=members(batch), known=known, weight=weight, start=start))
+        tokens = np.zeros((batch.n_features, 2))
+        tokens[list(self.right.get(C, [])), 1] = 1.0
+        return SimpleNamespace(state=SimpleNamespace(chain=ChainWeights(tokens, np.zeros((1, 2, 2))), C=C))
+
+
+def ones(n):
+    return np.ones(2 * n, np.int16)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 12])
+def test_every_sequence_is_held_out_once_and_never_trained_on_then(n):
+    learner = Learner({C: range(n) for C in GRID})
+    found = search_C(learner, (numbered(n), ones(n)), None, np.ones(n), seed=0)
+    assert [row["C"] for row in found] == list(GRID)
+    left_out = [np.setdiff1d(np.arange(n), call.members) for call in learner.calls if call.C == GRID[0]]
+    assert len(left_out) == min(n, FOLDS)
+    assert_array_equal(np.sort(np.concatenate(left_out)), np.arange(n))
+    assert all(row["token_accuracy"] == 1.0 for row in found)
+
+
+def test_accuracies_are_shares_of_all_held_out_tokens():
+    n = 12
+    right = {C: range(k) for k, C in enumerate(GRID, start=2)}
+    found = search_C(Learner(right), (numbered(n), ones(n)), None, np.ones(n), seed=1)
+    assert_allclose([row["token_accuracy"] for row in found], np.arange(2, 7) / n, rtol=0, atol=ROUNDING)
+
+
+def test_tokens_without_a_label_are_not_counted():
+    n = 6
+    known = ones(n)
+    known[1::2] = UNKNOWN
+    known[2] = 0  # sequence 1
+    found = search_C(Learner({GRID[0]: range(1, n)}), (numbered(n), known), None, np.ones(n), seed=2)
+    assert found[0]["token_accuracy"] == pytest.approx(4 / 6, abs=ROUNDING)  # wrong on sequences 0 and 1
+    assert found[1]["token_accuracy"] == pytest.approx(1 / 6, abs=ROUNDING)
+
+
+def test_with_dev_data_all_else_is_trained_on():
+    learner = Learner({C: [0, 1, 2] for C in GRID[:2]})
+    train, dev = (numbered(4), ones(4)), (numbered(4), ones(4))
+    found = search_C(learner, train, dev, np.ones(4), seed=3)
+    assert [call.members.tolist() for call in learner.calls] == [[0, 1, 2, 3]] * len(GRID)
+    assert [row["token_accuracy"] for row in found] == [0.75, 0.75, 0, 0, 0]
+
+
+def test_each_C_starts_where_the_last_one_ended():
+    learner = Learner()
+    search_C(learner, (numbered(4), ones(4)), (numbered(2), ones(2)), np.ones(4), seed=4)
+    assert learner.calls[0].start is None
+    assert [call.start.C for call in learner.calls[1:]] == list(GRID[:-1])
+
+
+def test_weights_and_labels_stay_with_their_sequences():
+    n, learner = 7, Learner()
+    weight = 1 + np.arange(n) / 1000
+    known = np.repeat(np.arange(n), 2).astype(np.int16)
+    search_C(learner, (numbered(n), known), None, weight, seed=5)
+    for call in learner.calls:
+        assert_allclose(call.weight, call.C * weight[call.members], rtol=ROUNDING, atol=0)
+        assert_array_equal(call.known, np.repeat(call.members, 2))
+
+
+def test_many_sequences_are_held_out_once_only():
+    n, learner = ONE_FOLD_FROM, Learner()
+    search_C(learner, (numbered(n), ones(n)), None, np.ones(n), seed=6)
+    assert [len(call.members) for call in learner.calls] == [n - n // FOLDS] * len(GRID)
+
+
+def test_the_seed_decides_the_folds():
+    def folds(seed):
+        learner = Learner()
+        search_C(learner, (numbered(10), ones(10)), None, np.ones(10), seed=seed)
+        return [call.members.tolist() for call in learner.calls]
+
+    assert folds(1) == folds(1)
+    assert folds(1) != folds(2)
+
+
+def test_nothing_to_hold_out():
+    assert search_C(Learner(), (numbered(1), ones(1)), None, np.ones(1), seed=0) == []
+    unknown = np.full(4, UNKNOWN, np.int16)
+    assert search_C(Learner(), (numbered(3), ones(3)), (numbered(2), unknown), np.ones(3), seed=0) == []

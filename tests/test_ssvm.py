@@ -1,0 +1,515 @@
+"""The SSVM estimator: its objective by enumeration, its parameters and data at the door, scikit-learn's habits."""
+
+import warnings
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from semistruct import SSVM, make_citations
+from semistruct.errors import DataError, ParameterError
+from semistruct.methods import search, ssvm
+
+ROUNDING = 1e-9
+SCORES = 1e-8  # two ways of adding up the same score
+
+X = [["A", ".", "Turing"], ["K", ".", "Godel", "1931"], ["1936"], ["Church", ",", "1936"]]
+Y = [["author"] * 3, ["author"] * 3 + ["date"], ["date"], ["author", "author", "date"]]
+UNKNOWN_WORDS = ["Zermelo", "in", "1908", "!"]
+
+
+def noisy(n, seed, n_labels=3, flip=0.3):
+    """Sequences of feature lists: a hidden label that mostly stays, and a feature that mostly tells it."""
+    rng = np.random.default_rng(seed)
+    X, Y = [], []
+    for _ in range(n):
+        y = [int(rng.integers(n_labels))]
+        while len(y) < 4:
+            y.append(y[-1] if rng.random() < 0.6 else int(rng.integers(n_labels)))
+        seen = [k if rng.random() > flip else int(rng.integers(n_labels)) for k in y]
+        X.append([[f"f{k}", f"noise{rng.integers(4)}"] for k in seen])
+        Y.append([f"l{k}" for k in y])
+    return X, Y
+
+
+def weights_by_name(model):
+    """{feature name: weights of the labels} and the steps; models may hold other features in another order."""
+    names = model.model_.encoder.feature_names()
+    return dict(zip(names, model.model_.weights.tokens, strict=False)), model.model_.weights.trans
+
+
+def distance(a, b):
+    """The Euclidean distance between the weight vectors of two models with the same labels."""
+    (tokens_a, steps_a), (tokens_b, steps_b) = weights_by_name(a), weights_by_name(b)
+    nothing = np.zeros(len(a.classes_))
+    parts = [tokens_a.get(name, nothing) - tokens_b.get(name, nothing) for name in tokens_a | tokens_b]
+    return np.sqrt(sum(p @ p for p in parts) + np.sum((steps_a - steps_b) ** 2))
+
+
+def objective(model, X, Y, C):
+    """1/2 ||w||^2 + sum_i C_i H_i by listing every labelling; X holds feature lists."""
+    rows, (step,) = weights_by_name(model)
+    number = {label: k for k, label in enumerate(model.classes_)}
+
+    def score(x, y):
+        tokens = sum(rows[f][k] for features, k in zip(x, y, strict=True) for f in features if f in rows)
+        return tokens + sum(step[a, b] for a, b in pairwise(y))
+
+    total = 0.5 * (sum(row @ row for row in rows.values()) + np.sum(step**2))
+    for x, labels, c in zip(X, Y, C, strict=True):
+        gold = [number[label] for label in labels]
+        wrong = lambda y, gold=gold: sum(a != b for a, b in zip(y, gold, strict=True))  # noqa: E731
+        total += c * max(wrong(y) + score(x, y) - score(x, gold) for y in product(range(len(number)), repeat=len(x)))
+    return total
+
+
+# ---- learning
+
+
+def test_a_separable_problem_is_learned_perfectly():
+    model = SSVM(C=10).fit(X, Y)
+    assert model.predict(X) == Y
+    assert model.score(X, Y) == 1.0
+    assert model.classes_ == ["author", "date"]
+
+
+def test_the_history_tells_the_objective_of_the_weights():
+    X, Y = noisy(12, seed=1)
+    model = SSVM(C=0.7, tol=1e-3).fit(X, Y)
+    assert_allclose(model.history_[-1]["primal"], objective(model, X, Y, [0.7] * 12), rtol=ROUNDING, atol=0)
+
+
+@pytest.mark.parametrize("tol", [0.1, 0.01, 1e-4])
+def test_fit_ends_with_a_gap_within_the_tolerance(tol):
+    model = SSVM(tol=tol).fit(*noisy(20, seed=2))
+    assert model.stop_ == "converged"
+    assert {"passes", "primal", "dual", "gap", "viterbi", "seconds"} == set(model.history_[-1])
+    for row in model.history_:
+        assert_allclose(row["primal"] - row["dual"], row["gap"], rtol=0, atol=ROUNDING * row["primal"])
+        assert row["gap"] >= -ROUNDING * row["primal"]
+    assert model.history_[-1]["gap"] <= tol * model.history_[-1]["primal"]
+
+
+def test_no_other_weights_are_better_than_the_gap_allows():
+    X, Y = noisy(10, seed=3)
+    model = SSVM(C=1, tol=1e-3).fit(X, Y)
+    best, gap = model.history_[-1]["primal"], model.history_[-1]["gap"]
+    rng = np.random.default_rng(0)
+    tokens, trans = model.model_.weights.tokens, model.model_.weights.trans
+    for size in (1e-3, 1e-2, 0.1):
+        moved = clone(model).fit(X, Y)
+        moved.model_.weights.tokens[:] = tokens + size * rng.normal(size=tokens.shape)
+        moved.model_.weights.trans[:] = trans + size * rng.normal(size=trans.shape)
+        assert objective(moved, X, Y, [1.0] * 10) >= best - gap - ROUNDING
+
+
+def test_giving_up_warns_and_says_so():
+    with pytest.warns(ConvergenceWarning, match="max_passes"):
+        model = SSVM(tol=1e-9, max_passes=1).fit(*noisy(20, seed=4))
+    assert model.stop_ == "max_passes"
+    assert model.history_[-1]["passes"] == 1
+    assert len(model.predict(noisy(2, seed=0)[0])) == 2
+
+
+def test_threads_do_not_change_the_weights():
+    data = make_citations(60, seed=0)  # enough sequences for two threads to be used
+    one, two = (SSVM(n_jobs=n, tol=0.05).fit(data.tokens, data.labels).model_ for n in (1, 2))
+    assert_array_equal(one.weights.tokens, two.weights.tokens)
+    assert_array_equal(one.weights.trans, two.weights.trans)
+    assert list(one.encoder.vocabulary) == list(two.encoder.vocabulary)
+
+
+def test_the_seed_decides_the_weights():
+    X, Y = noisy(30, seed=5)
+    fit = lambda seed: SSVM(tol=0.1, random_state=seed).fit(X, Y).model_.weights.tokens  # noqa: E731
+    assert_array_equal(fit(3), fit(3))
+    assert_array_equal(fit(np.random.RandomState(3)), fit(np.random.RandomState(3)))
+    assert not np.array_equal(fit(3), fit(4))
+
+
+def test_fit_starts_afresh():
+    model = SSVM().fit(*noisy(10, seed=6))
+    fresh = SSVM().fit(X, Y)
+    assert_array_equal(model.fit(X, Y).model_.weights.tokens, fresh.model_.weights.tokens)
+    assert model.classes_ == fresh.classes_
+
+
+def test_watch_sees_the_history():
+    seen = []
+    model = SSVM().fit(*noisy(10, seed=7), watch=seen.append)
+    assert [vars(record) for record in seen] == model.history_
+
+
+# ---- weights of sequences
+
+
+def close_optima(a, b):
+    """Both within their gap of the same optimum, hence 1/2 ||w - w*||^2 <= gap for each."""
+    last = a.history_[-1], b.history_[-1]
+    slack = max(row["gap"] for row in last)
+    assert abs(last[0]["primal"] - last[1]["primal"]) <= slack + ROUNDING
+    assert distance(a, b) <= sum(np.sqrt(2 * row["gap"]) for row in last) + ROUNDING
+
+
+def test_weight_two_is_the_sequence_given_twice():
+    X, Y = noisy(8, seed=8)
+    weighted = SSVM(tol=1e-4).fit(X, Y, sample_weight=[1, 1, 2, 1, 1, 2, 1, 1])
+    close_optima(weighted, SSVM(tol=1e-4).fit([*X, X[2], X[5]], [*Y, Y[2], Y[5]]))
+
+
+def test_weight_zero_is_absence():
+    X, Y = noisy(8, seed=9)
+    weighted = SSVM(tol=1e-4).fit(X, Y, sample_weight=[0, 1, 1, 1, 0, 1, 1, 1])
+    close_optima(weighted, SSVM(tol=1e-4).fit(X[1:4] + X[5:], Y[1:4] + Y[5:]))
+
+
+def test_weights_multiply_C():
+    X, Y = noisy(8, seed=10)
+    weight = np.linspace(0.2, 2, 8)
+    model = SSVM(C=0.5, tol=1e-3).fit(X, Y, sample_weight=weight)
+    assert_allclose(model.history_[-1]["primal"], objective(model, X, Y, 0.5 * weight), rtol=ROUNDING, atol=0)
+
+
+@pytest.mark.parametrize(
+    "weight", [[1, 1, 1], [1] * 5, [[1, 1, 1, 1]], [1, 1, 1, -1], [1, 1, 1, np.nan], [1, 1, 1, np.inf], [0, 0, 0, 0], 1.0]
+)
+def test_bad_sample_weights_are_refused(weight):
+    with pytest.raises(DataError, match="sample_weight"):
+        SSVM().fit(X, Y, sample_weight=weight)
+
+
+def test_weights_stay_with_their_sequences_when_others_are_unlabelled():
+    with_gap = SSVM().fit([X[0], X[1], X[2], X[3]], [Y[0], None, Y[2], Y[3]], sample_weight=[1, 50, 3, 0.5])
+    without = SSVM().fit([X[0], X[2], X[3]], [Y[0], Y[2], Y[3]], sample_weight=[1, 3, 0.5])
+    assert_array_equal(with_gap.model_.weights.tokens, without.model_.weights.tokens)
+
+
+# ---- unknown labels
+
+
+@pytest.mark.parametrize("nothing", [None, [None] * 4])
+def test_unlabelled_sequences_are_ignored(nothing):
+    unlabelled = SSVM().fit([X[0], UNKNOWN_WORDS, *X[1:]], [Y[0], nothing, *Y[1:]])
+    without = SSVM().fit(X, Y)
+    assert distance(unlabelled, without) == 0
+    assert list(unlabelled.model_.encoder.vocabulary) == list(without.model_.encoder.vocabulary)
+
+
+def hide(labels, seed, share=0.5):
+    rng = np.random.default_rng(seed)
+    return [[None if rng.random() < share else y for y in row] for row in labels]
+
+
+def test_known_labels_of_partly_labelled_sequences_are_learned():
+    data = make_citations(25, seed=11)
+    partial = hide(data.labels, seed=0)
+    predicted = SSVM(C=10).fit(data.tokens, partial).predict(data.tokens)
+    known = [(y, z) for g, p in zip(partial, predicted, strict=True) for y, z in zip(g, p, strict=True) if y]
+    assert len(known) > 200
+    assert all(y == z for y, z in known)
+
+
+def test_partial_labels_help():
+    data, test = make_citations(40, seed=12), make_citations(100, seed=13)
+    few = 4
+    dropped = SSVM().fit(data.tokens[:few], data.labels[:few])
+    partial = SSVM().fit(data.tokens, data.labels[:few] + hide(data.labels[few:], seed=1))
+    worth = 0.05  # measured: 0.15
+    assert partial.score(test.tokens, test.labels) > dropped.score(test.tokens, test.labels) + worth
+
+
+def test_a_label_known_nowhere_else_survives_between_unknown_ones():
+    model = SSVM(C=10).fit([["a", "b", "c"], ["c"]], [[None, "B", None], ["C"]])
+    assert model.predict([["b"], ["c"]]) == [["B"], ["C"]]
+
+
+# ---- choosing C
+
+
+def test_C_is_chosen_by_the_accuracy_on_dev(monkeypatch):
+    monkeypatch.setattr(ssvm, "SEARCH_TOL", 1e-4)  # near the optimum, where it does not matter how one got there
+    train, dev = noisy(12, seed=20, flip=0.5), noisy(30, seed=21, flip=0.5)
+    model = SSVM(C="auto", tol=1e-4).fit(*train, dev=dev)
+    alone = {C: SSVM(C=C, tol=1e-4).fit(*train).score(*dev) for C in search.GRID}
+    assert {row["C"]: row["token_accuracy"] for row in model.search_} == pytest.approx(alone, abs=ROUNDING)
+    assert len(set(alone.values())) > 1  # there is something to choose
+    assert model.C_ == max(alone, key=lambda C: (alone[C], -C))
+    close_optima(model, SSVM(C=model.C_, tol=1e-4).fit(*train))
+
+
+def test_of_equally_good_C_the_smallest_is_taken():
+    model = SSVM(C="auto").fit(X * 3, Y * 3, dev=([["1936"]], [["date"]]))
+    best = max(row["token_accuracy"] for row in model.search_)
+    tied = [row["C"] for row in model.search_ if row["token_accuracy"] == best]
+    assert len(tied) > 1
+    assert model.C_ == min(tied)
+
+
+def test_without_dev_C_is_chosen_by_cross_validation():
+    X, Y = noisy(20, seed=22)
+    model = SSVM(C="auto").fit(X, Y)
+    assert [row["C"] for row in model.search_] == list(search.GRID)
+    assert model.C_ == max(model.search_, key=lambda row: (row["token_accuracy"], -row["C"]))["C"]
+    held_out = [round(row["token_accuracy"] * 80, 6) for row in model.search_]
+    assert all(right == int(right) for right in held_out)  # every one of the 80 tokens is held out once
+
+
+def test_with_nothing_to_hold_out_C_is_the_default():
+    model = SSVM(C="auto").fit([X[1]], [Y[1]])
+    assert model.C_ == ssvm.DEFAULT_C == SSVM().C
+    assert model.search_ == []
+
+
+def test_dev_labels_that_training_never_saw_do_not_count():
+    seen = SSVM(C="auto").fit(X, Y, dev=([["1936"], ["1931"]], [["date"], ["date"]]))
+    more = SSVM(C="auto").fit(X, Y, dev=([["1936"], ["1931"], ["x"]], [["date"], ["date"], ["title"]]))
+    assert more.search_ == seen.search_
+
+
+def test_a_given_C_is_not_searched():
+    model = SSVM(C=0.2).fit(X, Y, dev=(X, Y))
+    assert model.C_ == 0.2
+    assert model.search_ == []
+
+
+# ---- predicting
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return SSVM(C=1).fit(*noisy(30, seed=30))
+
+
+def test_the_three_best_labellings(fitted):
+    X, _ = noisy(20, seed=31)
+    ranked = fitted.predict(X, n_best=3)
+    assert [row[0][0] for row in ranked] == fitted.predict(X)
+    for row in ranked:
+        scores = [score for _, score in row]
+        assert len({tuple(labels) for labels, _ in row}) == 3
+        assert scores == sorted(scores, reverse=True)
+
+
+def test_scores_are_those_of_the_weights(fitted):
+    """Every labelling of short sequences, scored by hand from the names of the features."""
+    rows, (step,) = weights_by_name(fitted)
+    number = {label: k for k, label in enumerate(fitted.classes_)}
+    X, _ = noisy(5, seed=32)
+    for x, ranked in zip(X, fitted.predict(X, n_best=100), strict=True):
+        assert len(ranked) == 3**4  # all there are
+        for labels, score in ranked:
+            y = [number[label] for label in labels]
+            tokens = sum(rows[f][k] for features, k in zip(x, y, strict=True) for f in features if f in rows)
+            assert score == pytest.approx(tokens + sum(step[a, b] for a, b in pairwise(y)), abs=SCORES, rel=0)
+
+
+def test_decision_function_holds_score_and_margin(fitted):
+    X, _ = noisy(20, seed=33)
+    decision, ranked = fitted.decision_function(X), fitted.predict(X, n_best=2)
+    assert decision.shape == (20, 2)
+    assert_allclose(decision[:, 0], [row[0][1] for row in ranked], rtol=0, atol=SCORES)
+    assert_allclose(decision[:, 1], [row[0][1] - row[1][1] for row in ranked], rtol=0, atol=SCORES)
+    assert (decision[:, 1] >= 0).all()
+
+
+def test_with_one_label_there_is_no_runner_up():
+    model = SSVM().fit([["a", "b"], ["c"]], [["x", "x"], ["x"]])
+    assert model.predict([["d", "e", "f"]]) == [["x"] * 3]
+    assert [len(row) for row in model.predict([["a"], ["b", "c"]], n_best=3)] == [1, 1]
+    assert_array_equal(model.decision_function([["a"], ["b", "c"]])[:, 1], [np.inf, np.inf])
+
+
+def test_unseen_tokens_get_some_label(fitted):
+    model = SSVM().fit(X, Y)
+    (labels,) = model.predict([UNKNOWN_WORDS])
+    assert len(labels) == 4
+    assert set(labels) <= set(model.classes_)
+    assert len(fitted.predict([[["never"], [], ["seen"]]])[0]) == 3
+
+
+def test_nothing_in_nothing_out(fitted):
+    assert fitted.predict([]) == []
+    assert fitted.predict([], n_best=3) == []
+    assert fitted.decision_function([]).shape == (0, 2)
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_n_best_must_be_positive(fitted, k):
+    with pytest.raises(ParameterError, match="n_best"):
+        fitted.predict([[["f0"]]], n_best=k)
+
+
+@pytest.mark.parametrize("call", ["predict", "decision_function"])
+def test_before_fit_nothing_can_be_predicted(call):
+    with pytest.raises(NotFittedError):
+        getattr(SSVM(), call)(X)
+    with pytest.raises(NotFittedError):
+        _ = SSVM().classes_
+
+
+def test_saving_before_fit(tmp_path):
+    with pytest.raises(NotFittedError):
+        SSVM().save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ---- forms of data
+
+
+def test_feature_lists_and_dictionaries_that_mean_the_same_learn_the_same():
+    lists, Y = noisy(15, seed=40)
+    forms = {
+        "ones": [[dict.fromkeys(features, 1) for features in x] for x in lists],
+        "truth": [[dict.fromkeys(features, True) for features in x] for x in lists],
+        "zeros": [[dict.fromkeys(features, 1.0) | {"absent": 0} for features in x] for x in lists],
+        "sets": [[set(features) for features in x] for x in lists],
+    }
+    reference = SSVM(tol=1e-4).fit(lists, Y)
+    for form, X in forms.items():
+        model = SSVM(tol=1e-4).fit(X, Y)
+        assert model.predict(X) == reference.predict(lists), form
+        assert distance(model, reference) <= 2 * np.sqrt(2 * model.history_[-1]["gap"]) + ROUNDING, form
+
+
+def test_text_values_name_features():
+    texts = [[{"word": word} for word in x] for x in X]
+    names = [[[f"word:{word}"] for word in x] for x in X]
+    assert distance(SSVM().fit(texts, Y), SSVM().fit(names, Y)) == 0
+
+
+def test_feature_values_scale_scores():
+    model = SSVM(C=10).fit([[{"x": 2.0}], [{"x": -2.0}]], [["up"], ["down"]])
+    assert model.predict([[{"x": 0.1}], [{"x": -7}]]) == [["up"], ["down"]]
+    small, large = model.decision_function([[{"x": 1}], [{"x": 3}]])
+    assert_allclose(large, 3 * small, rtol=ROUNDING, atol=0)
+
+
+def test_further_columns_are_features():
+    tagged = [[("the", "DT"), ("dog", "NN")], [("runs", "VB")], [("a", "DT"), ("cat", "NN")]]
+    labels = [["d", "n"], ["v"], ["d", "n"]]
+    model = SSVM(C=10, features=["column(1)"]).fit(tagged, labels)
+    assert model.predict([[("that", "DT"), ("mouse", "NN")], [("sleeps", "VB")]]) == [["d", "n"], ["v"]]
+    with pytest.raises(ParameterError, match=r"column\(1\)"):
+        model.predict([["the"]])
+
+
+def test_tokens_cannot_be_labelled_by_a_model_of_features(fitted):
+    with pytest.raises(DataError, match="trained on features"):
+        fitted.predict([["a", "b"]])
+    with pytest.raises(DataError, match="trained on tokens"):
+        SSVM().fit(X, Y).predict([[["a"], ["b"]]])
+
+
+# ---- what is refused
+
+BAD_PARAMETERS = [
+    *[("C", value) for value in (0, -1, float("nan"), float("inf"), "best", None, True)],
+    *[("tol", value) for value in (0, -0.1, "small", None)],
+    *[("max_passes", value) for value in (0, 1.5, None)],
+    *[("n_jobs", value) for value in (0, -1, 2.0)],
+    *[("random_state", value) for value in (-1, 0.5, "seed")],
+    *[("features", value) for value in (None, 3, [1])],
+]
+
+
+@pytest.mark.parametrize(("name", "value"), BAD_PARAMETERS)
+def test_bad_parameters_are_refused_at_fit(name, value):
+    model = SSVM(**{name: value})
+    with pytest.raises(ParameterError, match=rf"SSVM\({name}=.*\): {name} must be "):
+        model.fit(X, Y)
+    assert not hasattr(model, "model_")
+
+
+BAD_DATA = {
+    "more label lists": (X, [*Y, ["date"]], "4 sequences but 5 label lists"),
+    "fewer labels": (X, [*Y[:3], ["date"]], "sequence 3 has 3 tokens but 1 labels"),
+    "labels as one text": ([["a", "b"]], ["xy"], "sequence 0 has 2 tokens but 'xy'"),
+    "no labels": (X, [None] * 4, "no sequence has a label"),
+    "only unknown labels": ([["a"]], [[None]], "no sequence has a label"),
+    "no sequences": ([], [], "no sequence has a label"),
+    "numbers as labels": ([["a"], ["b"]], [["x"], [3]], "sequence 1 has the label 3"),
+    "empty sequence": ([["a"], []], [["x"], []], "sequence 1 has no tokens"),
+    "NaN": (
+        [[{"f": 1.0}], [{"f": 1.0}, {"f": float("nan")}]],
+        [["x"], ["x", "y"]],
+        "sequence 1, token 1: feature 'f' is nan",
+    ),
+    "infinity": ([[{"f": float("inf")}]], [["x"]], "sequence 0, token 0: feature 'f' is inf"),
+    "None as value": ([[{"f": None}]], [["x"]], "sequence 0, token 0: feature 'f' is None"),
+    "a text as sequence": (["abc"], [["x", "x", "x"]], "sequence 0 is 'abc'"),
+    "numbers as tokens": ([[1, 2]], [["x", "y"]], "sequence 0 holds 1"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_bad_data_is_refused(case):
+    X, Y, message = BAD_DATA[case]
+    with pytest.raises(DataError, match=message):
+        SSVM().fit(X, Y)
+
+
+def test_bad_dev_data_is_refused():
+    with pytest.raises(DataError, match="dev data: sequence 0 has 1 tokens but 2 labels"):
+        SSVM(C="auto").fit(X, Y, dev=([["a"]], [["x", "y"]]))
+
+
+@pytest.mark.parametrize("X_new", [[[]], [["a"], []]])
+def test_an_empty_sequence_cannot_be_labelled(X_new):
+    with pytest.raises(DataError, match="no tokens"):
+        SSVM().fit(X, Y).predict(X_new)
+
+
+# ---- scikit-learn's habits
+
+
+def test_parameters_go_in_and_out():
+    given = {"C": 2.0, "features": ["word"], "tol": 0.1, "max_passes": 7, "n_jobs": 1, "random_state": 5}
+    model = SSVM(**given)
+    assert model.get_params() == given
+    assert clone(model).get_params() == given
+    assert SSVM().set_params(**given).get_params() == given
+    assert eval(repr(model)).get_params() == given
+
+
+def test_a_clone_is_not_fitted(fitted):
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    with pytest.raises(NotFittedError):
+        copy.predict(X)
+
+
+def test_fit_leaves_parameters_and_data_alone():
+    tokens, labels = [list(x) for x in X], [list(y) for y in Y]
+    model = SSVM(C="auto", features=["word", "begin"])
+    before = model.get_params()
+    model.fit(tokens, labels, dev=(tokens, labels))
+    assert model.get_params() == before
+    assert (tokens, labels) == (X, Y)
+
+
+def test_grid_search_over_C():
+    X, Y = noisy(30, seed=50)
+    grid = [1e-4, 1.0]
+    found = GridSearchCV(SSVM(tol=0.05), {"C": grid}, cv=3, n_jobs=1).fit(X, Y)
+    means = found.cv_results_["mean_test_score"]
+    assert found.best_params_["C"] == grid[int(np.argmax(means))]
+    by_hand = [cross_val_score(SSVM(C=C, tol=0.05), X, Y, cv=3).mean() for C in grid]
+    assert_allclose(means, by_hand, rtol=0, atol=ROUNDING)
+    assert found.predict(X[:2]) == found.best_estimator_.predict(X[:2])
+
+
+def test_cross_validation_scores_folds():
+    data = make_citations(30, seed=51)
+    scores = cross_val_score(SSVM(tol=0.1), data.tokens, data.labels, cv=3)
+    model = SSVM(tol=0.1).fit(data.tokens[10:], data.labels[10:])
+    assert scores[0] == model.score(data.tokens[:10], data.labels[:10])
+
+
+def test_fitting_gives_no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SSVM(C="auto").fit(X, hide(Y, seed=0, share=0.2))
