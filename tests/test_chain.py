@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, logsumexp, softmax
 
 import brute
+from semistruct.batch import UNKNOWN
 from semistruct.chain import kernels
-from strategies import INTEGERS_OR_FORBIDDEN, REAL, SMALL_INTEGERS, batches, chains, dense, seeds
+from semistruct.chain.inference import ChainWeights, decode_k
+from semistruct.chain.inference import decode as decode_all
+from semistruct.errors import DataError
+from strategies import INTEGERS_OR_FORBIDDEN, REAL, SMALL_INTEGERS, batches, chains, dense, random_batch, seeds
 
 light = settings(deadline=None, max_examples=60)
 ATOL = 1e-9
@@ -218,3 +223,60 @@ def test_a_bonus_for_every_label_of_a_token_moves_scores_and_nothing_else(chain,
     before, after = forward_backward(*chain), forward_backward(moved, step, kind)
     assert_allclose(after[0], before[0] + bonus, rtol=0, atol=ATOL)
     assert_allclose(after[1], before[1], rtol=0, atol=ATOL)
+
+
+# many sequences --------------------------------------------------------------------------------------------
+
+
+@st.composite
+def models(draw):
+    """A batch, weights for it, and the (unary, step, kind) of each sequence."""
+    batch, Y = draw(batches()), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(seeds))
+    weights = ChainWeights(rng.normal(size=(batch.n_features, Y)), rng.normal(size=(batch.n_kinds, Y, Y)))
+    step = np.array([weights.trans[0] + (k > 0) * weights.trans[k] for k in range(batch.n_kinds)])
+    parts = zip(batch.split(dense(batch) @ weights.tokens), batch.split(batch.kind), strict=True)
+    return batch, weights, [(unary, step, kind) for unary, kind in parts]
+
+
+@light
+@given(models())
+def test_decode_every_sequence(model):
+    batch, weights, chain_of = model
+    path, score = decode_all(batch, weights, n_jobs=2)
+    for i, (chain, labels) in enumerate(zip(chain_of, batch.split(path), strict=True)):
+        assert_allclose(score[i], brute.best_score(*chain), rtol=0, atol=ATOL)
+        assert_allclose(brute.score(*chain, labels), score[i], rtol=0, atol=ATOL)
+
+
+@light
+@given(models(), st.data())
+def test_decode_keeps_known_labels(model, data):
+    batch, weights, chain_of = model
+    codes = st.integers(UNKNOWN, weights.n_labels - 1)
+    known = data.draw(arrays(np.int16, batch.n_tokens, elements=codes, fill=st.nothing()))
+    path, score = decode_all(batch, weights, known=known)
+    assert_array_equal(path[known != UNKNOWN], known[known != UNKNOWN])
+    for i, ((unary, step, kind), fixed) in enumerate(zip(chain_of, batch.split(known), strict=True)):
+        allowed = (fixed[:, None] == UNKNOWN) | (fixed[:, None] == np.arange(weights.n_labels))
+        best = brute.best_score(np.where(allowed, unary, -np.inf), step, kind)
+        assert_allclose(score[i], best, rtol=0, atol=ATOL)
+
+
+@light
+@given(models(), st.integers(1, 5))
+def test_decode_the_k_best_of_every_sequence(model, k):
+    batch, weights, chain_of = model
+    paths, scores = decode_k(batch, weights, k)
+    for i, chain in enumerate(chain_of):
+        assert_allclose(scores[i], brute.sorted_scores(*chain, k), rtol=0, atol=ATOL)
+        for s, path in zip(scores[i], paths[:, batch.offsets[i] : batch.offsets[i + 1]], strict=True):
+            if s > -np.inf:
+                assert_allclose(brute.score(*chain, path), s, rtol=0, atol=ATOL)
+
+
+def test_decode_says_which_sequence_has_no_labelling():
+    batch = random_batch(np.random.default_rng(0), [1, 3, 2], 2)
+    weights = ChainWeights(np.zeros((2, 2)), np.full((1, 2, 2), -np.inf))
+    with pytest.raises(DataError, match="sequence 1: no labelling is allowed"):
+        decode_all(batch, weights)

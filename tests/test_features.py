@@ -1,5 +1,7 @@
 """Templates on hand-made examples, and the encoder against spelling out every feature of every token."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -334,6 +336,32 @@ def test_fitting_again_adds_features_and_keeps_the_old_ones(first, second):
     assert names_by_token(encoder, batch) == brute.encoded(second, WINDOWS)
 
 
+@light
+@given(texts, texts, st.data())
+def test_an_encoder_without_some_names(seen, others, data):
+    encoder = Encoder(Features.of(SPECS))
+    encoder.fit(seen)
+    names, n = encoder.feature_names(), encoder.n_features
+    marked = np.array(data.draw(st.lists(st.integers(0, 3).map(bool), min_size=n, max_size=n)))
+    smaller, kept = encoder.without(marked)
+    # rows of one name differ in their offsets only, and stay as long as one of them does
+    owner = [re.sub(r"^([^=]*)\[[+-]\d\]=", r"\1=", name) for name in names]
+    stay = {owner[j] for j in range(n) if not marked[j]}
+    assert kept.tolist() == [j for j in range(n) if owner[j] in stay]
+    assert smaller.feature_names() == [names[j] for j in kept]
+    whole = names_by_token(encoder, encoder.transform(others))
+    left = set(smaller.feature_names())
+    assert names_by_token(smaller, smaller.transform(others)) == [found & left for found in whole]
+
+
+def test_without_any_name_an_encoder_still_works():
+    encoder = Encoder(Features.of("lower[-1..1]"))
+    encoder.fit([["a", "b"]])
+    smaller, kept = encoder.without(np.ones(encoder.n_features, bool))
+    assert (len(kept), smaller.n_features) == (0, 0)
+    assert smaller.transform([["a"]]).indptr.tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("features", ["digits", "lower", "begin"])
 def test_an_encoder_that_knows_no_feature(features):
     encoder = Encoder(Features.of(features))
@@ -352,7 +380,7 @@ def test_tokens_with_columns():
     ]
 
 
-def test_a_lexicon_whose_name_holds_an_equals_sign(tmp_path):
+def test_a_cluster_file_whose_name_holds_an_equals_sign(tmp_path):
     file = tmp_path / "k=100.tsv"
     file.write_text(PAIRS, encoding="utf-8")
     encoder = Encoder(Features.of(f"cluster({file})[-1..0]"))

@@ -11,8 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import brute
+from semistruct.chain.inference import effective_steps
 from semistruct.solvers import sdm
-from semistruct.solvers.sdm import DualState, effective_steps, solve
+from semistruct.solvers.sdm import DualState, solve
 from strategies import dense, problem_pairs, problems, random_problem, seeds
 
 light = settings(deadline=None, max_examples=40)

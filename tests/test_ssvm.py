@@ -36,6 +36,12 @@ def noisy(n, seed, n_labels=3, flip=0.3):
     return X, Y
 
 
+def real(X, Y, seed):
+    """The same with random feature values, so that no two labellings ever score the same."""
+    rng = np.random.default_rng(seed)
+    return [[{f: rng.uniform(0.5, 1.5) for f in features} for features in x] for x in X], Y
+
+
 def weights_by_name(model):
     """{feature name: weights of the labels} and the steps; models may hold other features in another order."""
     names = model.model_.encoder.feature_names()
@@ -116,8 +122,8 @@ def test_giving_up_warns_and_says_so():
 
 
 def test_threads_do_not_change_the_weights():
-    data = make_citations(60, seed=0)  # enough sequences for two threads to be used
-    one, two = (SSVM(n_jobs=n, tol=0.05).fit(data.tokens, data.labels).model_ for n in (1, 2))
+    data = make_citations(40, seed=0)  # enough sequences for two threads to be used
+    one, two = (SSVM(n_jobs=n, tol=0.2).fit(data.tokens, data.labels).model_ for n in (1, 2))
     assert_array_equal(one.weights.tokens, two.weights.tokens)
     assert_array_equal(one.weights.trans, two.weights.trans)
     assert list(one.encoder.vocabulary) == list(two.encoder.vocabulary)
@@ -182,6 +188,11 @@ def test_bad_sample_weights_are_refused(weight):
         SSVM().fit(X, Y, sample_weight=weight)
 
 
+def test_weight_on_unlabelled_sequences_only_is_refused():
+    with pytest.raises(DataError, match="sample_weight"):
+        SSVM().fit(X, [*Y[:3], None], sample_weight=[0, 0, 0, 1])
+
+
 def test_weights_stay_with_their_sequences_when_others_are_unlabelled():
     with_gap = SSVM().fit([X[0], X[1], X[2], X[3]], [Y[0], None, Y[2], Y[3]], sample_weight=[1, 50, 3, 0.5])
     without = SSVM().fit([X[0], X[2], X[3]], [Y[0], Y[2], Y[3]], sample_weight=[1, 3, 0.5])
@@ -205,25 +216,25 @@ def hide(labels, seed, share=0.5):
 
 
 def test_known_labels_of_partly_labelled_sequences_are_learned():
-    data = make_citations(25, seed=11)
+    data = make_citations(8, seed=11)
     partial = hide(data.labels, seed=0)
-    predicted = SSVM(C=10).fit(data.tokens, partial).predict(data.tokens)
+    predicted = SSVM(C=10, tol=0.1).fit(data.tokens, partial).predict(data.tokens)
     known = [(y, z) for g, p in zip(partial, predicted, strict=True) for y, z in zip(g, p, strict=True) if y]
-    assert len(known) > 200
+    assert len(known) > 60
     assert all(y == z for y, z in known)
 
 
 def test_partial_labels_help():
-    data, test = make_citations(40, seed=12), make_citations(100, seed=13)
+    data, test = make_citations(24, seed=12), make_citations(50, seed=13)
     few = 4
-    dropped = SSVM().fit(data.tokens[:few], data.labels[:few])
-    partial = SSVM().fit(data.tokens, data.labels[:few] + hide(data.labels[few:], seed=1))
+    dropped = SSVM(tol=0.1).fit(data.tokens[:few], data.labels[:few])
+    partial = SSVM(tol=0.1).fit(data.tokens, data.labels[:few] + hide(data.labels[few:], seed=1))
     worth = 0.05  # measured: 0.15
     assert partial.score(test.tokens, test.labels) > dropped.score(test.tokens, test.labels) + worth
 
 
 def test_a_label_known_nowhere_else_survives_between_unknown_ones():
-    model = SSVM(C=10).fit([["a", "b", "c"], ["c"]], [[None, "B", None], ["C"]])
+    model = SSVM(C=10, features=["word"]).fit([["a", "b", "c"], ["c"]], [[None, "B", None], ["C"]])
     assert model.predict([["b"], ["c"]]) == [["B"], ["C"]]
 
 
@@ -231,14 +242,15 @@ def test_a_label_known_nowhere_else_survives_between_unknown_ones():
 
 
 def test_C_is_chosen_by_the_accuracy_on_dev(monkeypatch):
-    monkeypatch.setattr(ssvm, "SEARCH_TOL", 1e-4)  # near the optimum, where it does not matter how one got there
-    train, dev = noisy(12, seed=20, flip=0.5), noisy(30, seed=21, flip=0.5)
-    model = SSVM(C="auto", tol=1e-4).fit(*train, dev=dev)
-    alone = {C: SSVM(C=C, tol=1e-4).fit(*train).score(*dev) for C in search.GRID}
+    tol = 1e-6
+    monkeypatch.setattr(ssvm, "SEARCH_TOL", tol)  # near the optimum, where it does not matter how one got there
+    train, dev = real(*noisy(12, seed=20, flip=0.5), seed=0), real(*noisy(30, seed=21, flip=0.5), seed=1)
+    model = SSVM(C="auto", tol=tol).fit(*train, dev=dev)
+    alone = {C: SSVM(C=C, tol=tol).fit(*train).score(*dev) for C in search.GRID}
     assert {row["C"]: row["token_accuracy"] for row in model.search_} == pytest.approx(alone, abs=ROUNDING)
     assert len(set(alone.values())) > 1  # there is something to choose
     assert model.C_ == max(alone, key=lambda C: (alone[C], -C))
-    close_optima(model, SSVM(C=model.C_, tol=1e-4).fit(*train))
+    close_optima(model, SSVM(C=model.C_, tol=tol).fit(*train))
 
 
 def test_of_equally_good_C_the_smallest_is_taken():
@@ -503,10 +515,10 @@ def test_grid_search_over_C():
 
 
 def test_cross_validation_scores_folds():
-    data = make_citations(30, seed=51)
+    data = make_citations(12, seed=51)
     scores = cross_val_score(SSVM(tol=0.1), data.tokens, data.labels, cv=3)
-    model = SSVM(tol=0.1).fit(data.tokens[10:], data.labels[10:])
-    assert scores[0] == model.score(data.tokens[:10], data.labels[:10])
+    model = SSVM(tol=0.1).fit(data.tokens[4:], data.labels[4:])
+    assert scores[0] == model.score(data.tokens[:4], data.labels[:4])
 
 
 def test_fitting_gives_no_warnings():

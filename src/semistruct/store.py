@@ -20,6 +20,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
+from sklearn.utils.validation import check_is_fitted
 
 from semistruct._version import __version__
 from semistruct.chain.inference import ChainWeights
@@ -37,6 +38,7 @@ SMALL = 1 << 20  # below this size any ratio is harmless
 
 def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dict[str, Any] | None = None) -> None:
     """Write a fitted estimator; see `load`."""
+    check_is_fitted(estimator)
     model = estimator.model_
     params = {k: v for k, v in estimator.get_params().items() if not isinstance(v, np.random.RandomState)}
     about = {

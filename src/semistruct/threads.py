@@ -10,7 +10,7 @@ from functools import cache
 import numpy as np
 
 PIECES_PER_THREAD = 4  # smaller pieces even out sequences of unequal cost
-SERIAL_BELOW = 8  # sequences per thread that make it worth waking one
+SERIAL_BELOW = 32  # sequences per thread below which waking one costs more than it saves
 
 
 def available() -> int:

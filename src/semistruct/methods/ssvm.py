@@ -102,8 +102,8 @@ class SSVM(SequenceLabeller):
         keep = [i for i, labels in enumerate(y) if is_known(labels)]
         if not keep:
             raise DataError("training data: no sequence has a label")
+        weight = _checked_weights(sample_weight, len(X), keep)
         X, y = [X[i] for i in keep], [y[i] for i in keep]
-        weight = _checked_weights(sample_weight, keep)
         labels = tuple(sorted({str(label) for row in y for label in row if label is not None}))
         encoder = Encoder.for_data(X, self.features)
         batch = encoder.fit(X)
@@ -184,12 +184,10 @@ def _encoded(dev: Pairs | None, encoder: Encoder, labels: Sequence[str]) -> Know
     return batch, label_codes(dev[1], batch.lengths.tolist(), labels)
 
 
-def _checked_weights(sample_weight: Sequence[float] | None, keep: list[int]) -> np.ndarray:
-    if sample_weight is None:
-        return np.ones(len(keep))
-    weight = np.asarray(sample_weight, float)
-    if weight.ndim != 1 or len(weight) <= max(keep):
-        raise DataError(f"sample_weight has shape {weight.shape}, expected one number per sequence")
+def _checked_weights(sample_weight: Sequence[float] | None, n: int, keep: list[int]) -> np.ndarray:
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
+    if weight.shape != (n,):
+        raise DataError(f"sample_weight has shape {weight.shape}, expected one number for each of {n} sequences")
     if not np.isfinite(weight).all() or (weight < 0).any() or not weight[keep].any():
         raise DataError("sample_weight must hold finite numbers >= 0, and one of them must be > 0")
     return weight[keep]
