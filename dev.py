@@ -31,7 +31,9 @@ def run(*command: str) -> None:
 def set_up() -> None:
     """Make .venv with the locked versions and the package itself, unless that was done for these files before."""
     stamp = ENV / "installed"
-    wanted = hashlib.sha256(LOCK.read_bytes() + (HERE / "pyproject.toml").read_bytes() + sys.version.encode()).hexdigest()
+    wanted = hashlib.sha256(
+        LOCK.read_bytes() + (HERE / "pyproject.toml").read_bytes() + sys.version.encode()
+    ).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted:
         return
     print("setting up .venv (once)", flush=True)
@@ -53,7 +55,7 @@ def main() -> None:
         ],
         "bench": [[PYTHON, "benchmarks/supervised.py"]],
     }
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036
         sys.exit("semistruct needs Python 3.11 or newer")
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)

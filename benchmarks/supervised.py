@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -59,8 +60,8 @@ def load(corpus):
     def strings(tokens):
         batch = encoder.fit(tokens)
         names = encoder.feature_names()
-        rows = [[names[j] for j in batch.indices[a:b]] for a, b in zip(batch.indptr, batch.indptr[1:])]
-        return [rows[a:b] for a, b in zip(batch.offsets, batch.offsets[1:])]
+        rows = [[names[j] for j in batch.indices[a:b]] for a, b in pairwise(batch.indptr)]
+        return [rows[a:b] for a, b in pairwise(batch.offsets)]
 
     X, y = strings(train.tokens), train.labels
     return {"train": (X[:200], y[:200]), "dev": (strings(dev.tokens), dev.labels), "test": (X[200:], y[200:])}
@@ -123,7 +124,17 @@ def work(corpus, system, value):
 
 def compare(corpus):
     print(f"\n{corpus}: {SCORES[corpus]}, chosen on dev, reported on test")
-    print(f"{'system':16}{'C / c2':>8}{'dev':>8}{'test':>8}{'seconds':>9}{'ratio':>7}{'MiB':>7}{'tokens/s':>11}{'ratio':>7}")
+    titles = (
+        ("C / c2", 8),
+        ("dev", 8),
+        ("test", 8),
+        ("seconds", 9),
+        ("ratio", 7),
+        ("MiB", 7),
+        ("tokens/s", 11),
+        ("ratio", 7),
+    )
+    print(f"{'system':16}" + "".join(f"{title:>{width}}" for title, width in titles))
     best = {}
     for system, grid in GRIDS.items():
         for value in grid:

@@ -15,6 +15,9 @@ REAL_OR_FORBIDDEN = st.one_of(*[REAL] * 5, FORBIDDEN)
 SMALL_INTEGERS = st.integers(-1, 1).map(float)
 INTEGERS_OR_FORBIDDEN = st.one_of(*[SMALL_INTEGERS] * 5, FORBIDDEN)
 
+VALUES = [-2.1, -1.4, -0.7, 0.7, 1.4, 2.1]
+"""Features that nearly cancel each other would make for flat, slowly solved problems; these do so exactly or not."""
+
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -29,13 +32,13 @@ def chains(draw, scores=REAL_OR_FORBIDDEN, max_T=5, max_Y=3, max_K=3):
 
 
 def random_batch(rng, lengths, n_features, *, n_kinds=1, real=False, density=0.5):
-    """Sequences of these lengths; about every second feature is on, with value 1 or a normal variate."""
+    """Sequences of these lengths; about every second feature is on, with value 1 or one of VALUES."""
     on = rng.random((sum(lengths), n_features)) < density
     entries = int(on.sum())
     return SequenceBatch(
         indptr=starts(on.sum(axis=1)),
         indices=np.nonzero(on)[1].astype(np.int32),
-        values=rng.normal(size=entries) if real else np.ones(1),
+        values=rng.choice(VALUES, entries) if real else np.ones(1),
         offsets=starts(np.array(lengths, np.int64)),
         kind=rng.integers(0, n_kinds, sum(lengths)).astype(np.int16),
         n_features=n_features,
@@ -69,10 +72,11 @@ def random_problem(seed, *, n=3, max_T=4, Y=3, n_features=3, n_kinds=1, real=Fal
 
 
 def random_answers(rng, batch, Y):
-    """Targets, C_i and costs."""
-    weight = rng.uniform(0.1, 3.0, len(batch))
-    weight[rng.integers(len(batch))] = 0.0
+    """Targets, C_i and costs; the longest sequence has a say, since P = 0 can be approached but not reached."""
+    weight, longest = rng.uniform(0.1, 3.0, len(batch)), np.argmax(batch.lengths)
+    weight[rng.choice(np.delete(np.arange(len(batch)), longest))] = 0.0
     cost = rng.choice([0.0, 1.0, 1.0, 0.3], batch.n_tokens) * rng.choice([1.0, 2.5])
+    cost[batch.offsets[longest]] = 1.0
     return {"target": rng.integers(0, Y, batch.n_tokens).astype(np.int16), "weight": weight, "cost": cost}
 
 

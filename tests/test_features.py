@@ -136,14 +136,10 @@ def test_clusters_of_bits_come_with_their_prefixes(tmp_path):
     assert of_word(spec, "The") == ["11"]
 
 
-def test_long_clusters_of_bits():
-    bits = "010101010101"
-    assert Features(("cluster(x)",), {"x": {"w": bits}}).compile().words[0][2]("w") == [
-        bits,
-        bits[:4],
-        bits[:6],
-        bits[:10],
-    ]
+def test_long_clusters_of_bits(tmp_path):
+    file, bits = tmp_path / "brown.tsv", "010101010101"
+    file.write_text(f"{bits}\tw\t1\n", encoding="utf-8")
+    assert of_word(f"cluster({file})", "w") == [bits, bits[:4], bits[:6], bits[:10]]
 
 
 def test_named_clusters_are_taken_whole(tmp_path):
@@ -485,6 +481,5 @@ def test_data_of_another_form_than_the_model(trained, given, message):
     ids=["tokens after features", "in one sequence", "features after tokens", "a text after a list"],
 )
 def test_data_of_mixed_forms(X):
-    encoder = Encoder.for_data(X, "identity")
     with pytest.raises(DataError, match=r"sequence [01]"):
-        encoder.fit(X)
+        Encoder.for_data(X, "identity").fit(X)

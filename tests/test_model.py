@@ -21,6 +21,7 @@ def model():
     tokens = rng.normal(size=(encoder.n_features, 3))
     zero = [i for i, name in enumerate(encoder.feature_names()) if name[-1] in "bd"]
     tokens[zero] = 0.0
+    tokens[:2, 1] = 0.0  # a label without weight does not make a feature useless
     return Model(("x", "y", "z"), encoder, ChainWeights(tokens, rng.normal(size=(5, 3, 3))))
 
 
@@ -79,6 +80,7 @@ def test_the_heaviest_features(model):
     for y, label in enumerate(model.labels):
         found = model.heaviest(4)[label]
         column = dict(zip(names, model.weights.tokens[:, y], strict=True))
+        assert len(found) == 4
         assert [weight for _, weight in found] == [column[name] for name, _ in found]
         lightest = min(abs(weight) for _, weight in found)
         assert all(abs(column[name]) <= lightest for name in column.keys() - dict(found).keys())

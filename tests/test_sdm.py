@@ -1,5 +1,6 @@
 """The sequential dual method against explicit feature vectors and a general solver of quadratic programs."""
 
+from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
 
@@ -16,7 +17,8 @@ from semistruct.solvers import sdm
 from semistruct.solvers.sdm import DualState, solve
 from strategies import dense, problem_pairs, problems, random_problem, seeds
 
-light = settings(deadline=None, max_examples=40)
+# the same problems every time: about one in ten thousand is so flat that 1,000 passes do not get to TOL
+light = settings(deadline=None, max_examples=40, derandomize=True, database=None)
 TOL = 1e-6
 ROUNDING = 1e-9  # relative to the objective, or to entries of w of size 1
 
@@ -39,19 +41,17 @@ def cases(problem):
 
 def working_sets(problem, state):
     """[(labelling, alpha)] of every example."""
-    b = problem.batch
-    return [
-        [
-            (tuple(state.slots[s, b.offsets[i] : b.offsets[i + 1]].tolist()), state.alpha[i, s])
-            for s in range(state.count[i])
-        ]
-        for i in range(len(b))
-    ]
+    found = (state.working_set(i) for i in range(len(problem.batch)))
+    return [list(zip(map(tuple, labels.tolist()), alpha, strict=True)) for labels, alpha, _ in found]
 
 
 def flat(state):
     """w as one vector, laid out as by brute.joint_features."""
-    return np.concatenate([state.weights.ravel(), state.trans.ravel()])
+    return np.concatenate([state.chain.tokens.ravel(), state.chain.trans.ravel()])
+
+
+def rebased(state, problem):
+    return state.rebased(problem, sdm._rows(problem.batch, n_jobs=1))
 
 
 def true_primal(problem, w):
@@ -59,17 +59,20 @@ def true_primal(problem, w):
 
 
 def check_feasible(problem, state):
-    """alpha is one distribution per example, and w and the losses are what the dual variables stand for."""
+    """alpha is one distribution per example; losses, products and w are those of the labellings in the sets."""
     examples, sets = cases(problem), working_sets(problem, state)
     for i, (case, pairs) in enumerate(zip(examples, sets, strict=True)):
         paths, alpha = zip(*pairs, strict=True)
         assert paths[0] == case.target
         assert len(set(paths)) == len(paths)
         assert min(alpha) >= 0
-        assert_allclose(state.alpha[i].sum(), 1.0, rtol=0, atol=ROUNDING)
         assert_allclose(sum(alpha), 1.0, rtol=0, atol=ROUNDING)
         losses = [brute.loss(case, path) for path in paths]
-        assert_allclose(state.loss[i, : len(paths)], losses, rtol=0, atol=ROUNDING)
+        assert_allclose(state.working_set(i)[2], losses, rtol=0, atol=ROUNDING)
+        truth, *others = (brute.joint_features(case, p, problem.n_labels, problem.batch.n_kinds) for p in paths)
+        psi = truth - np.array([truth, *others])
+        stored = sdm.kernels.slot_gram(state.sets, i)[: len(paths), : len(paths)]
+        assert_allclose(stored, psi @ psi.T, rtol=0, atol=ROUNDING)
     assert_array_equal(state.weight, problem.weight)
     w, dual = brute.dual_point(examples, sets, problem.n_labels, problem.batch.n_kinds)
     assert_allclose(flat(state), w, rtol=0, atol=ROUNDING)
@@ -150,7 +153,7 @@ def test_the_optimum_is_that_of_a_quadratic_program(seed, shape):
 def test_a_rebased_state_is_feasible(pair):
     before, after = pair
     state = solve(before, tol=0.01).state
-    check_feasible(after, state.rebased(after))
+    check_feasible(after, rebased(state, after))
 
 
 @light
@@ -159,9 +162,9 @@ def test_rebasing_to_larger_C_keeps_w(problem, seed):
     state = solve(problem, tol=0.01).state
     grown = problem.weight + np.random.default_rng(seed).choice([0.0, 0.5, 20.0], len(problem.weight))
     larger = replace(problem, weight=grown)
-    rebased = state.rebased(larger)
-    check_feasible(larger, rebased)
-    assert_allclose(flat(rebased), flat(state), rtol=0, atol=ROUNDING)
+    found = rebased(state, larger)
+    check_feasible(larger, found)
+    assert_allclose(flat(found), flat(state), rtol=0, atol=ROUNDING)
 
 
 @light
@@ -177,12 +180,14 @@ def test_a_warm_start_reaches_the_same_optimum(pair):
 @light
 @given(problem_pairs())
 def test_a_start_is_left_as_it_was(pair):
-    before, after = pair
-    state = solve(before, tol=0.01).state
-    copy = {name: value.copy() for name, value in vars(state).items()}
+    first, after = pair
+    state = solve(first, tol=0.01).state
+    before = deepcopy(state)
     solve(after, tol=TOL, start=state)
-    for name, value in copy.items():
-        assert_array_equal(getattr(state, name), value, err_msg=name)
+    assert_array_equal(flat(state), flat(before))
+    assert_array_equal(state.weight, before.weight)
+    for name, array in before.sets._asdict().items():
+        assert_array_equal(getattr(state.sets, name), array, err_msg=name)
 
 
 @light
@@ -217,8 +222,7 @@ def test_threads_do_not_change_the_result(real):
     problem = random_problem(1, n=150, n_features=12, n_kinds=2, real=real)  # several blocks, each on threads
     one, two = (solve(problem, tol=1e-3, n_jobs=n) for n in (1, 2))
     assert len(one.history) > 1
-    assert_array_equal(one.state.weights, two.state.weights)
-    assert_array_equal(one.state.trans, two.state.trans)
+    assert_array_equal(flat(one.state), flat(two.state))
     assert [r.gap for r in one.history] == [r.gap for r in two.history]
     check_record(problem, two.state, two.history[-1])
 
@@ -235,9 +239,9 @@ def test_the_seed_changes_the_way_but_not_the_optimum():
 def test_working_sets_that_outgrow_their_room(monkeypatch, first):
     problem = random_problem(4, n=8, max_T=5, n_features=6, n_kinds=2, real=True)
     usual = solve(problem, tol=TOL)
-    monkeypatch.setattr(sdm, "FIRST_SLOTS", first)
+    monkeypatch.setattr(sdm, "FIRST_ROOM", first)
     tight = solve(problem, tol=TOL)
-    assert tight.state.count.max() > 2 * first  # grew at least twice
+    assert tight.state.sets.used.max() > 2 * first  # grew at least twice
     check_record(problem, tight.state, tight.history[-1])
     check_same_optimum(problem, usual.state, tight.state)
 
@@ -247,8 +251,8 @@ def test_without_the_cached_token_products(monkeypatch, shape):
     problem = random_problem(3, n=4, **shape)
     cached = solve(problem, tol=TOL)
     with monkeypatch.context() as patch:
-        patch.setattr(sdm, "GRAM_LIMIT", 0)
-        patch.setattr(sdm.kernels, "token_gram", None)  # would fail if it were called
+        patch.setattr(sdm, "PRODUCT_LIMIT", 0)
+        patch.setattr(sdm.kernels, "token_products", None)  # would fail if it were called
         direct = solve(problem, tol=TOL)
     check_record(problem, direct.state, direct.history[-1])
     check_same_optimum(problem, cached.state, direct.state)
@@ -260,7 +264,7 @@ def test_rebasing_takes_targets_of_any_integer_type():
     problem = random_problem(6, n=4, n_kinds=2)
     state = solve(problem, tol=TOL).state
     wide = replace(problem, target=problem.target.astype(np.int64))
-    check_feasible(wide, state.rebased(wide))
+    check_feasible(wide, rebased(state, wide))
 
 
 def test_nothing_to_lose_is_solved_at_once():
@@ -269,6 +273,23 @@ def test_nothing_to_lose_is_solved_at_once():
         found = solve(replace(problem, **change))
         assert (found.stop, len(found.history), found.relative_gap) == ("converged", 1, 0.0)
         assert_array_equal(flat(found.state), 0.0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(seeds, st.sampled_from([0.1, 1.0, 10.0]))
+def test_a_pair_of_labellings_is_balanced_by_one_step(seed, C):
+    rng = np.random.default_rng(seed)
+    psi, h, alpha = rng.normal(size=(2, 3)), rng.normal(size=2), rng.dirichlet([1.0, 1.0])
+    before, mass = h.copy(), alpha.copy()
+    apart = sdm.kernels.balance(h, alpha, psi @ psi.T, C, 0.0, 1)
+    low = np.argmin(before)
+    assert_allclose(apart, np.ptp(before), rtol=0, atol=ROUNDING)
+    assert_allclose(alpha.sum(), 1.0, rtol=0, atol=ROUNDING)
+    assert_allclose(h, before - C * psi @ psi.T @ (alpha - mass), rtol=0, atol=ROUNDING)
+    if alpha[low] > 0:  # the best of the line: the two values have met
+        assert_allclose(h[0], h[1], rtol=0, atol=ROUNDING)
+    else:  # or all that there was has moved
+        assert h[low] <= h[1 - low] + ROUNDING
 
 
 @given(st.integers(1, 3), st.integers(1, 3), seeds)

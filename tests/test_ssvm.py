@@ -57,7 +57,10 @@ def distance(a, b):
 
 
 def objective(model, X, Y, C):
-    """1/2 ||w||^2 + sum_i C_i H_i by listing every labelling; X holds feature lists."""
+    """1/2 ||w||^2 + sum_i C_i H_i by listing every labelling; X holds feature lists.
+
+    Unknown labels cost nothing, and the best labelling that agrees with the known ones is the one to win.
+    """
     rows, (step,) = weights_by_name(model)
     number = {label: k for k, label in enumerate(model.classes_)}
 
@@ -67,9 +70,12 @@ def objective(model, X, Y, C):
 
     total = 0.5 * (sum(row @ row for row in rows.values()) + np.sum(step**2))
     for x, labels, c in zip(X, Y, C, strict=True):
-        gold = [number[label] for label in labels]
-        wrong = lambda y, gold=gold: sum(a != b for a, b in zip(y, gold, strict=True))  # noqa: E731
-        total += c * max(wrong(y) + score(x, y) - score(x, gold) for y in product(range(len(number)), repeat=len(x)))
+        known = [None if label is None else number[label] for label in labels]
+        rated = [
+            (sum(b is not None and a != b for a, b in zip(y, known, strict=True)), score(x, y))
+            for y in product(range(len(number)), repeat=len(x))
+        ]
+        total += c * (max(wrong + s for wrong, s in rated) - max(s for wrong, s in rated if not wrong))
     return total
 
 
@@ -181,7 +187,8 @@ def test_weights_multiply_C():
 
 
 @pytest.mark.parametrize(
-    "weight", [[1, 1, 1], [1] * 5, [[1, 1, 1, 1]], [1, 1, 1, -1], [1, 1, 1, np.nan], [1, 1, 1, np.inf], [0, 0, 0, 0], 1.0]
+    "weight",
+    [[1, 1, 1], [1] * 5, [[1, 1, 1, 1]], [1, 1, 1, -1], [1, 1, 1, np.nan], [1, 1, 1, np.inf], [0, 0, 0, 0], 1.0],
 )
 def test_bad_sample_weights_are_refused(weight):
     with pytest.raises(DataError, match="sample_weight"):
@@ -224,12 +231,25 @@ def test_known_labels_of_partly_labelled_sequences_are_learned():
     assert all(y == z for y, z in known)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_unknown_labels_are_filled_in_until_they_stay(monkeypatch, seed):
+    """The objective then is that of the best completions for the final weights, not of earlier ones."""
+    monkeypatch.setattr(ssvm, "COMPLETIONS", 100)
+    X, Y = noisy(12, seed=60 + seed)
+    partial = hide(Y, seed=seed)
+    partial[0][0] = Y[0][0]
+    kept = [(x, y) for x, y in zip(X, partial, strict=True) if any(y)]
+    X, partial = [x for x, _ in kept], [y for _, y in kept]
+    model = SSVM(C=1, tol=1e-3).fit(X, partial)
+    assert_allclose(model.history_[-1]["primal"], objective(model, X, partial, [1.0] * len(X)), rtol=ROUNDING, atol=0)
+
+
 def test_partial_labels_help():
     data, test = make_citations(24, seed=12), make_citations(50, seed=13)
     few = 4
     dropped = SSVM(tol=0.1).fit(data.tokens[:few], data.labels[:few])
     partial = SSVM(tol=0.1).fit(data.tokens, data.labels[:few] + hide(data.labels[few:], seed=1))
-    worth = 0.05  # measured: 0.15
+    worth = 0.05  # measured: 0.09 with these seeds, 0.08 to 0.19 over five draws
     assert partial.score(test.tokens, test.labels) > dropped.score(test.tokens, test.labels) + worth
 
 
@@ -249,7 +269,8 @@ def test_C_is_chosen_by_the_accuracy_on_dev(monkeypatch):
     alone = {C: SSVM(C=C, tol=tol).fit(*train).score(*dev) for C in search.GRID}
     assert {row["C"]: row["token_accuracy"] for row in model.search_} == pytest.approx(alone, abs=ROUNDING)
     assert len(set(alone.values())) > 1  # there is something to choose
-    assert model.C_ == max(alone, key=lambda C: (alone[C], -C))
+    chosen = model.C_
+    assert chosen == max(alone, key=lambda C: (alone[C], -C))
     close_optima(model, SSVM(C=model.C_, tol=tol).fit(*train))
 
 
@@ -258,14 +279,16 @@ def test_of_equally_good_C_the_smallest_is_taken():
     best = max(row["token_accuracy"] for row in model.search_)
     tied = [row["C"] for row in model.search_ if row["token_accuracy"] == best]
     assert len(tied) > 1
-    assert model.C_ == min(tied)
+    chosen = model.C_
+    assert chosen == min(tied)
 
 
 def test_without_dev_C_is_chosen_by_cross_validation():
     X, Y = noisy(20, seed=22)
     model = SSVM(C="auto").fit(X, Y)
     assert [row["C"] for row in model.search_] == list(search.GRID)
-    assert model.C_ == max(model.search_, key=lambda row: (row["token_accuracy"], -row["C"]))["C"]
+    chosen = model.C_
+    assert chosen == max(model.search_, key=lambda row: (row["token_accuracy"], -row["C"]))["C"]
     held_out = [round(row["token_accuracy"] * 80, 6) for row in model.search_]
     assert all(right == int(right) for right in held_out)  # every one of the 80 tokens is held out once
 

@@ -32,7 +32,7 @@ from semistruct.model import Model
 
 FORMAT = 1
 MEMBERS = {"model.json", "weights.safetensors"}
-MAX_RATIO = 200  # real models are packed to a tenth at best; a bomb to a thousandth
+MAX_RATIO = 300  # `save` packs even weights that are all zero to no less than 1/230; a bomb is packed to 1/1000
 SMALL = 1 << 20  # below this size any ratio is harmless
 
 
@@ -50,17 +50,22 @@ def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dic
         "names": list(model.encoder.vocabulary),
         "card": {"semistruct": __version__, "created": datetime.now(UTC).isoformat(timespec="seconds"), **(card or {})},
     }
+    # "surrogatepass": a token may hold half a character, and is read back as it was
+    text = json.dumps(about, ensure_ascii=False, default=_plain).encode("utf-8", "surrogatepass")
     arrays = {"tokens": model.weights.tokens, "trans": model.weights.trans}
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr("model.json", json.dumps(about, ensure_ascii=False))
+        archive.writestr("model.json", text)
         archive.writestr("weights.safetensors", save_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
 
 
 def load(path: str | os.PathLike[str]) -> SequenceLabeller:
     """The estimator that was saved to `path`, ready to predict; its card is in `card_`."""
     about, arrays = _members(path)
-    if about.get("format", 0) > FORMAT:
-        made_by = about.get("card", {}).get("semistruct", "a newer version")
+    if not isinstance(about, dict) or not isinstance(about.get("format"), int):
+        raise ModelError(f"{path}: not a semistruct model: model.json has no format number")
+    if about["format"] > FORMAT:
+        card = about["card"] if isinstance(about.get("card"), dict) else {}
+        made_by = card.get("semistruct", "(unknown version)")
         raise ModelError(f"{path}: model format {about['format']} of semistruct {made_by}; this version reads {FORMAT}")
     try:
         features = Features(**about["features"]) if about["features"] else None
@@ -77,22 +82,36 @@ def load(path: str | os.PathLike[str]) -> SequenceLabeller:
 
 
 def method_name(estimator: SequenceLabeller) -> str:
-    return next(name for name, method in METHODS.items() if type(estimator) is method)
+    for name, method in METHODS.items():
+        if type(estimator) is method:
+            return name
+    raise ModelError(f"a {type(estimator).__name__} cannot be saved; there are {', '.join(METHODS)}")
 
 
-def _members(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def _plain(value: Any) -> Any:
+    """A numpy number as a number of Python."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a model file cannot hold {value!r}, a {type(value).__name__}")
+
+
+def _members(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]:
     """The two members of the archive, unpacked."""
     try:
         with zipfile.ZipFile(path) as archive:
             for member in archive.infolist():
                 if member.filename not in MEMBERS:
                     raise ModelError(f"{path}: not a semistruct model: it holds {member.filename!r}")
+                if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise zipfile.BadZipFile
                 if member.file_size > max(SMALL, MAX_RATIO * member.compress_size):
                     raise ModelError(f"{path}: refused: {member.filename} would unpack to {member.file_size} bytes")
             return json.loads(archive.read("model.json")), load_arrays(archive.read("weights.safetensors"))
+    except ModelError:
+        raise
     except OSError as err:
         raise ModelError(f"{path}: cannot read: {(err.strerror or str(err)).lower()}") from None
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, EOFError):
         raise ModelError(f"{path}: not a semistruct model, or damaged") from None
     except (KeyError, ValueError, SafetensorError, zlib.error, RuntimeError, NotImplementedError) as err:
         raise ModelError(f"{path}: the model is damaged ({err})") from None

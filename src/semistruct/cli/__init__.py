@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
+from typing import Any
 
 from semistruct.errors import SemistructError
 
@@ -11,8 +13,15 @@ def main(argv: list[str] | None = None) -> None:
     """Run one command. Exit codes: 0 fine, 2 wrong usage or bad input (one sentence), 1 a failure of ours."""
     from semistruct.cli.app import app
 
-    try:
-        app(argv, prog_name="semistruct")
-    except SemistructError as err:
-        print(f"semistruct: {err}", file=sys.stderr)
-        sys.exit(2)
+    with warnings.catch_warnings():
+        warnings.showwarning = _tell
+        try:
+            app(argv, prog_name="semistruct")
+        except SemistructError as err:
+            print(f"semistruct: {err}", file=sys.stderr)
+            sys.exit(2)
+
+
+def _tell(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning in one line, without the place in our code that gave it."""
+    print(f"semistruct: warning: {message}", file=sys.stderr)

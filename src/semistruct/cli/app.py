@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semistruct._version import __version__
+from semistruct.errors import ParameterError
 
 if TYPE_CHECKING:
     from semistruct.corpus import Corpus
@@ -26,21 +27,33 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
-data_app = typer.Typer(help="Corpora: make synthetic ones.", no_args_is_help=True)
+data_app = typer.Typer(
+    help="Corpora: make synthetic ones.", epilog="Example: semistruct data make citations -n 5", no_args_is_help=True
+)
 app.add_typer(data_app, name="data")
 
+TRAIN_EPILOG = """Example: semistruct train refs.tsv -d dev.tsv -o refs.model
+
+Templates: word, lower, shape, digits, classes, prefix(2-4), suffix(2-4), column(1), cluster(FILE), each with an
+optional window such as lower[-1..1]; begin, end, position, enclosed, signs, bigram, shapes, lexicon(FILE) look at the
+whole sequence; steps(punctuation) has separate transition weights after punctuation.
+Example: -f default -f 'lexicon(names.txt)'"""
+
 Format = Annotated[
-    str | None, typer.Option("--format", help="tsv, conll, jsonl, inline or text; told from the content")
+    str | None, typer.Option("--format", help="tsv, conll, jsonl, inline or text; if not given, the content decides")
 ]
 LabelColumn = Annotated[
-    str | None, typer.Option(help="in columns: which one is the label, from 0, negative from the right; 'none'")
+    str | None,
+    typer.Option(help="number of the label column, from 0, negative from the right, or 'none'; else the last"),
 ]
 Scheme = Annotated[str | None, typer.Option(help="convert the labels to plain, bio, bioes or iob1")]
-Outside = Annotated[str | None, typer.Option(help="label of text outside spans and tags; unknown if not given")]
-Encoding = Annotated[str, typer.Option(help="of the input files")]
+Outside = Annotated[str | None, typer.Option(help="the label of text that is in no span or tag; unknown if not given")]
+Encoding = Annotated[str, typer.Option(help="text encoding of the input files")]
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON object")]
-Threads = Annotated[int | None, typer.Option(min=1, help="all cores if not given; does not change the result")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="no progress")]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="how many to use, all cores if not given; does not change the result")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="show no progress")]
 ModelFile = Annotated[Path, typer.Argument(help="a model file")]
 
 
@@ -51,21 +64,25 @@ def version(show: Annotated[bool, typer.Option("--version", help="Show the versi
         raise typer.Exit
 
 
-@app.command(epilog="Example: semistruct train refs.tsv -d dev.tsv -o refs.model")
+@app.command(epilog=TRAIN_EPILOG)
 def train(
-    labeled: Annotated[Path, typer.Argument(help="labelled sequences, in any format")],
+    labelled: Annotated[Path, typer.Argument(help="labelled sequences, in any format")],
     output: Annotated[Path, typer.Option("--output", "-o", help="the model file to write")],
     dev: Annotated[Path | None, typer.Option("--dev", "-d", help="labelled data to choose C on and to report")] = None,
     method: Annotated[str, typer.Option("--method", "-m", help="the learning method: ssvm")] = "ssvm",
     c: Annotated[
-        str, typer.Option("-C", help="weight of the losses, or auto: chosen on dev data or by folds")
+        str,
+        typer.Option("-C", help="weight of the training losses; auto: the best on dev data, else in cross-validation"),
     ] = "auto",
     features: Annotated[
-        list[str] | None, typer.Option("--features", "-f", help="a feature set or template, repeatable; see README")
+        list[str] | None,
+        typer.Option(
+            "--features", "-f", help="a feature set (default, paper) or a template (see below); give it several times"
+        ),
     ] = None,
-    tol: Annotated[float, typer.Option(help="relative duality gap to reach")] = 0.01,
+    tol: Annotated[float, typer.Option(help="stop at this relative duality gap")] = 0.01,
     max_passes: Annotated[int, typer.Option(help="give up after so many passes")] = 1000,
-    seed: Annotated[int, typer.Option(help="of the visiting order")] = 0,
+    seed: Annotated[int, typer.Option(help="seed of the order in which examples are visited")] = 0,
     threads: Threads = None,
     format: Format = None,
     label_column: LabelColumn = None,
@@ -79,7 +96,7 @@ def train(
     from semistruct.cli import commands
 
     reading = _reading(format, label_column, scheme, outside, encoding)
-    labelled = _read(labeled, reading)
+    corpus = _read(labelled, reading)
     held = None if dev is None else _read(dev, reading)
     params = {
         "C": _number_or_word(c),
@@ -89,7 +106,7 @@ def train(
         "random_state": seed,
         "n_jobs": threads,
     }
-    result = commands.train(labelled, output, dev=held, method=method, params=params, quiet=quiet)
+    result = commands.train(corpus, output, dev=held, method=method, params=params, quiet=quiet)
     _print(result, as_json, commands.training_report)
 
 
@@ -97,7 +114,7 @@ def train(
 def predict(
     model: ModelFile,
     inputs: Annotated[list[str] | None, typer.Argument(help="files to label; standard input if none or '-'")] = None,
-    to: Annotated[str | None, typer.Option(help="output format; that of the input, inline for plain text")] = None,
+    to: Annotated[str | None, typer.Option(help="output format: inline for text, tsv for tokens if not given")] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="file to write")] = "-",
     threads: Threads = None,
     format: Format = None,
@@ -164,7 +181,7 @@ def demo(
 
 @data_app.command(epilog="Example: semistruct data make citations -n 300 -o train.tsv")
 def make(
-    name: Annotated[str, typer.Argument(help="citations")],
+    name: Annotated[str, typer.Argument(help="which corpus: citations (references with 13 fields)")],
     n: Annotated[int, typer.Option("-n", min=1, help="how many sequences")] = 500,
     seed: Annotated[int, typer.Option(help="another seed, other data")] = 0,
     to: Annotated[str, typer.Option(help="tsv, conll, jsonl, inline or text (text has no labels)")] = "tsv",
@@ -172,7 +189,6 @@ def make(
 ) -> None:
     """Write a synthetic corpus, made by a generator with labels by construction."""
     from semistruct.datasets import GENERATORS
-    from semistruct.errors import ParameterError
     from semistruct.formats import write
 
     if name not in GENERATORS:
@@ -189,7 +205,7 @@ def _reading(
         try:
             column = int(str(label_column))
         except ValueError:
-            raise typer.BadParameter(f"--label-column is {label_column!r}, expected a number or 'none'") from None
+            raise ParameterError(f"--label-column is {label_column!r}, expected a number or 'none'") from None
     return {"format": format, "label_column": column, "scheme": scheme, "outside": outside, "encoding": encoding}
 
 
@@ -211,7 +227,8 @@ def _print(result: dict[str, Any], as_json: bool, report: Any) -> None:
         print(json.dumps(result, ensure_ascii=False))
         return
     from rich.console import Console
+    from rich.text import Text
 
     console = Console(file=sys.stdout, highlight=False)
     for part in report(result):
-        console.print(part)
+        console.print(part, markup=False, soft_wrap=isinstance(part, str | Text))

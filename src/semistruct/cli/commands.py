@@ -29,8 +29,12 @@ def train(
     """Fit, save, and tell how it went."""
     if method not in METHODS:
         raise ParameterError(f"no method is called {method!r}; there are {', '.join(METHODS)}")
-    if not output.resolve().parent.is_dir():
-        raise DataError.at(output, None, "cannot write: no such folder")
+    if output.is_dir() or not output.resolve().parent.is_dir():
+        problem = "is a folder, name a file" if output.is_dir() else "cannot write: no such folder"
+        raise DataError.at(output, None, problem)
+    for corpus in (labelled, dev):
+        if corpus is not None and not corpus.label_set:
+            raise DataError.at(corpus.source, None, "no token has a label")
     estimator = METHODS[method](**params)
     began = time.perf_counter()
     with watching(quiet) as watch:
@@ -50,15 +54,19 @@ def train(
 
 def training_report(result: dict[str, Any]) -> Iterator[Any]:
     last, data = result["history"][-1], result["data"]
+    gap = last["gap"] / last["primal"] if last["primal"] else 0.0
     yield (
         f"learned {len(result['labels'])} labels from {data['sequences']} sequences "
         f"in {result['seconds']:.1f} s with {result['features']} features"
     )
-    yield f"C = {result['C']:g}, relative duality gap {last['gap'] / last['primal']:.2%} after {last['passes']} passes"
+    yield f"C = {result['C']:g}, relative duality gap {gap:.2%} after {last['passes']} passes"
     for row in result["search"]:
-        yield f"  C = {row['C']:<5g} token accuracy {row['token_accuracy']:.2%} on held-out data"
-    for name, score in result["token_accuracy"].items():
-        yield f"token accuracy on {name}: {score:.2%}"
+        chosen = "  <- chosen" if row["C"] == result["C"] else ""
+        yield f"  C = {row['C']:<5g} token accuracy {row['token_accuracy']:.2%} on held-out data{chosen}"
+    scores = result["token_accuracy"]
+    if "dev" in scores:
+        yield f"token accuracy on dev: {scores['dev']:.2%}"
+    yield f"(on the training data itself: {scores['train']:.2%})"
     yield f"model written to {result['model']}"
 
 
@@ -152,9 +160,10 @@ def dump(model: Path, k: int) -> dict[str, Any]:
 def dump_report(result: dict[str, Any]) -> Iterator[Any]:
     yield Text(f"{result['method']}({', '.join(f'{k}={v!r}' for k, v in result['params'].items())})")
     for key, value in result["card"].items():
-        yield Text(f"{key}: {value}")
+        shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        yield Text(f"{key}: {shown}")
     yield Text(f"features: {' '.join(result['features'] or ['as given'])}")
-    for title, rows in [*result["heaviest"].items(), ("(steps)", result["steps"])]:
+    for title, rows in [*result["heaviest"].items(), ("steps from label to label, wherever they are", result["steps"])]:
         yield Text(f"\n{title}", style="bold")
         for name, weight in rows:
             yield Text(f"  {weight:+9.4f}  {name}")

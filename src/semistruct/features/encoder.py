@@ -8,7 +8,7 @@ weights per offset its template looks at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from semistruct.batch import SequenceBatch, starts
 from semistruct.errors import DataError
-from semistruct.features.sources import Given, Rows, Templated
+from semistruct.features.sources import Given, Rows, Templated, split_name
 from semistruct.features.templates import Features
 
 FORMS = (((str, tuple), "tokens"), ((list, set), "feature lists"), (dict, "feature dictionaries"))
@@ -68,7 +68,7 @@ class Encoder:
         """One readable name per row: `lower[-1]=proceedings`."""
         out = []
         for name in self.vocabulary:
-            label, _, value = name.partition("=")
+            label, value = split_name(name)
             out += [name if o == 0 else f"{label}[{o:+d}]={value}" for o in self._source.window(name)]
         return out
 
@@ -126,9 +126,15 @@ def form_of(X: Sequence[Any]) -> str:
     for i, x in enumerate(X):
         if isinstance(x, str) or not hasattr(x, "__len__"):
             raise DataError(f"sequence {i} is {x!r:.40}, expected a list of tokens or of features")
-        for item in x:
-            for kind, form in FORMS:
-                if isinstance(item, kind):
-                    return form
-            raise DataError(f"sequence {i} holds {item!r:.40}, expected tokens, feature lists or dictionaries")
-    raise DataError("there are no tokens in the data")
+    found = {_form(kind) for kind in set(map(type, chain.from_iterable(X)))}
+    if not found:
+        raise DataError("there are no tokens in the data")
+    if len(found) == 1 and (form := found.pop()):
+        return form
+    expected = _form(type(next(chain.from_iterable(X)))) or "tokens, feature lists or dictionaries"
+    i, item = next((i, item) for i, x in enumerate(X) for item in x if _form(type(item)) != expected)
+    raise DataError(f"sequence {i} holds {item!r:.40}, expected {expected} as before")
+
+
+def _form(kind: type) -> str | None:
+    return next((form for kinds, form in FORMS if issubclass(kind, kinds)), None)

@@ -6,6 +6,7 @@ which token has which row with which value (`entries`).  Between the two the enc
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -17,6 +18,8 @@ import numpy as np
 from semistruct.batch import ranges, starts
 from semistruct.errors import DataError
 from semistruct.features.templates import Features
+
+LABEL = re.compile(r"[a-z]+(?:\([^)]*\))?(?==)")
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 """(token, row, value), one of each per feature of a token."""
@@ -94,7 +97,7 @@ class Templated:
         self.windows = {label: window for label, window, _ in self.templates.words}
 
     def window(self, name: str) -> range:
-        return self.windows.get(name.partition("=")[0], range(1))
+        return self.windows.get(split_name(name)[0], range(1))
 
     def kinds(self, X: Sequence[Any]) -> np.ndarray:
         return np.fromiter(chain.from_iterable(self.templates.step(list(x)) for x in X), np.int16)
@@ -139,6 +142,13 @@ class Templated:
             for names, values in zip(out, template(x), strict=True):
                 names.extend(f"{label}={value}" for value in values)
         return out
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """The label of the template and the value: `suffix(2-4)=ing` is ("suffix(2-4)", "ing")."""
+    match = LABEL.match(name)
+    label = match.group() if match else ""
+    return label, name[len(label) + 1 :]
 
 
 def _owners(groups: list[list[str]]) -> np.ndarray:

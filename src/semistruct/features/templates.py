@@ -54,7 +54,7 @@ class Features:
     """A parsed feature set.
 
     specs      the texts, with named sets spelled out
-    resources  the content of the files they name, by file name
+    resources  the content of the files they name, by template and file name
     """
 
     specs: tuple[str, ...]
@@ -71,7 +71,7 @@ class Features:
         for spec in specs:
             name, args, _ = parse(spec)
             if name in FILES:
-                resources[args] = FILES[name](_lines(spec, args))
+                resources[f"{name}({args})"] = FILES[name](_lines(spec, args))
         found = cls(specs, resources)
         found.compile()  # complain now rather than at the first token
         return found
@@ -81,7 +81,7 @@ class Features:
         out = CompiledFeatures()
         for spec in self.specs:
             name, args, window = parse(spec)
-            given: tuple[Any, ...] = (self.resources[args],) if name in FILES else (args,) if args else ()
+            given: tuple[Any, ...] = (self.resources[f"{name}({args})"],) if name in FILES else (args,) if args else ()
             label = f"{name}({Path(args).stem if name in FILES else args})" if args else name
             try:
                 if name == "steps":

@@ -101,7 +101,9 @@ def suffix(lengths: str) -> WordTemplate:
 
 def column(number: str) -> WordTemplate:
     """A further column of the data, e.g. the part of speech: column(1)."""
-    (k,) = _numbers(number, "column")
+    if not number.isdigit():
+        raise ParameterError(f"column({number}): expected one number, e.g. column(1)")
+    k = int(number)
 
     def values(token: Token) -> Values:
         if isinstance(token, str) or k >= len(token):

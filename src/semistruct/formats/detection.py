@@ -10,6 +10,7 @@ from semistruct.formats.inline import NAME
 
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')  # also a JSON array: its reader says what is wrong
 TAG_PAIR = re.compile(rf"<({NAME})>.*?</\1>")
+ENOUGH = 20
 MOSTLY = 0.9  # a few malformed lines must not hide the format: its reader names them
 
 
@@ -29,7 +30,13 @@ def detect(sample: str) -> str:
 
 
 def _has_columns(lines: list[str], filled: list[str]) -> bool:
-    """Whether the lines have the same number of fields, and blank lines part the sequences."""
+    """Whether blank lines part the sequences, and the lines between have equally many fields, the last a label.
+
+    Labels repeat; the last words of lines of text hardly do, which shows when there are enough lines.
+    """
+    fields = [by_blank(line) for line in filled]
     parted = any(not line.strip() for line in lines[lines.index(filled[0]) :])
-    (_, count), *_ = Counter(len(by_blank(line)) for line in filled).most_common(1)
-    return parted and count >= MOSTLY * len(filled)
+    (width, count), *_ = Counter(map(len, fields)).most_common(1)
+    last = Counter(row[-1] for row in fields)
+    labelled = width == 1 or len(filled) < ENOUGH or 2 * len(last) <= len(filled)
+    return parted and count >= MOSTLY * len(filled) and labelled

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from semistruct import metrics
+from semistruct import metrics, params
 from semistruct.batch import UNKNOWN
 from semistruct.errors import DataError, ParameterError
 from semistruct.model import Model
@@ -42,8 +42,8 @@ class SequenceLabeller(BaseEstimator):
         check_is_fitted(self, "model_")
         if n_best is None:
             return self.model_.predict(X, self.n_jobs)
-        if n_best < 1:
-            raise ParameterError(f"n_best must be at least 1, it is {n_best}")
+        if not params.at_least_one.test(n_best):
+            raise ParameterError(f"n_best={n_best!r}: n_best must be {params.at_least_one.words}")
         return self.model_.predict_k(X, n_best, self.n_jobs)
 
     def decision_function(self, X: Sequence[Any]) -> np.ndarray:
@@ -67,15 +67,20 @@ class SequenceLabeller(BaseEstimator):
 
 def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> None:
     """Labels fit the tokens, and are texts or None."""
+    if y is None:
+        raise DataError(f"{name} data: there are no labels (y is None)")
     if len(X) != len(y):
         raise DataError(f"{name} data: {len(X)} sequences but {len(y)} label lists")
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
+        if not hasattr(tokens, "__len__"):
+            raise DataError(f"{name} data: sequence {i} is {tokens!r:.40}, expected a list of tokens or of features")
         if len(tokens) == 0:
             raise DataError(f"{name} data: sequence {i} has no tokens")
         if labels is None:
             continue
-        if isinstance(labels, str) or len(labels) != len(tokens):
-            found = repr(labels) if isinstance(labels, str) else f"{len(labels)} labels"
+        listed = not isinstance(labels, str) and hasattr(labels, "__len__")
+        if not listed or len(labels) != len(tokens):
+            found = f"{len(labels)} labels" if listed else f"{labels!r:.40}"
             raise DataError(f"{name} data: sequence {i} has {len(tokens)} tokens but {found}")
         odd = next((label for label in labels if label is not None and not isinstance(label, str)), None)
         if odd is not None:

@@ -22,6 +22,7 @@ from semistruct.solvers.sdm import DualState, Problem, Record, Solution, solve
 
 DEFAULT_C = 0.5
 SEARCH_TOL = 0.05  # the relative gap at which accuracies are compared when C is chosen
+ROUGH_TOL = 0.1  # and at which unknown labels are filled in
 COMPLETIONS = 10  # rounds of filling in unknown labels and learning again
 
 
@@ -99,10 +100,11 @@ class SSVM(SequenceLabeller):
         """
         check_params(self)
         check_data(X, y)
-        keep = [i for i, labels in enumerate(y) if is_known(labels)]
+        weight = _checked_weights(sample_weight, len(X))
+        keep = [i for i, labels in enumerate(y) if is_known(labels) and weight[i] > 0]
         if not keep:
-            raise DataError("training data: no sequence has a label")
-        weight = _checked_weights(sample_weight, len(X), keep)
+            raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
+        weight = weight[keep]
         X, y = [X[i] for i in keep], [y[i] for i in keep]
         labels = tuple(sorted({str(label) for row in y for label in row if label is not None}))
         encoder = Encoder.for_data(X, self.features)
@@ -125,7 +127,7 @@ class SSVM(SequenceLabeller):
         def learn(batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, start: DualState | None) -> Solution:
             return self._learn(batch, known, weight, tol=max(self.tol, SEARCH_TOL), start=start)
 
-        self.search_ = search_C(learn, (batch, known), dev, weight, self.seed_)
+        self.search_ = search_C(learn, (batch, known), dev, weight, self.seed_, self.n_jobs)
         best = max(self.search_, key=lambda row: row["token_accuracy"], default={"C": DEFAULT_C})
         self.C_ = best["C"]
 
@@ -141,27 +143,25 @@ class SSVM(SequenceLabeller):
     ) -> Solution:
         """Train on labels of which some may be UNKNOWN; these are filled in and learned in turns."""
         cost = (known != UNKNOWN).astype(float)
-        target = _filled(batch, known)
-        n_labels = int(known.max()) + 1
+        options: dict[str, Any] = {
+            "max_passes": self.max_passes,
+            "seed": self.seed_,
+            "n_jobs": self.n_jobs,
+            "watch": watch,
+        }
+
+        def train(target: np.ndarray, tol: float, start: DualState | None) -> Solution:
+            problem = Problem(batch, int(known.max()) + 1, target, weight, cost)
+            return solve(problem, tol=tol, start=start, **options)
+
+        target, settled = _filled(batch, known), bool(cost.all())
         for _ in range(COMPLETIONS):
-            problem = Problem(batch, n_labels, target, weight, cost)
-            solution = solve(
-                problem,
-                tol=tol,
-                max_passes=self.max_passes,
-                start=start,
-                seed=self.seed_,
-                n_jobs=self.n_jobs,
-                watch=watch,
-            )
-            if cost.all():
+            if settled:
                 break
-            start = solution.state
+            start = train(target, max(tol, ROUGH_TOL), start).state
             better, _ = decode(batch, start.chain, known=known, n_jobs=self.n_jobs)
-            if np.array_equal(better, target):
-                break
-            target = better
-        return solution
+            settled, target = np.array_equal(better, target), better
+        return train(target, tol, start)
 
 
 def _filled(batch: SequenceBatch, known: np.ndarray) -> np.ndarray:
@@ -184,10 +184,10 @@ def _encoded(dev: Pairs | None, encoder: Encoder, labels: Sequence[str]) -> Know
     return batch, label_codes(dev[1], batch.lengths.tolist(), labels)
 
 
-def _checked_weights(sample_weight: Sequence[float] | None, n: int, keep: list[int]) -> np.ndarray:
+def _checked_weights(sample_weight: Sequence[float] | None, n: int) -> np.ndarray:
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
     if weight.shape != (n,):
         raise DataError(f"sample_weight has shape {weight.shape}, expected one number for each of {n} sequences")
-    if not np.isfinite(weight).all() or (weight < 0).any() or not weight[keep].any():
-        raise DataError("sample_weight must hold finite numbers >= 0, and one of them must be > 0")
-    return weight[keep]
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise DataError("sample_weight must hold finite numbers >= 0")
+    return weight

@@ -23,19 +23,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from semistruct.batch import SequenceBatch, starts
-from semistruct.chain.inference import ChainWeights, effective_steps
+from semistruct.batch import SequenceBatch, ranges, starts
+from semistruct.chain.inference import ChainWeights
 from semistruct.solvers import sdm_kernels as kernels
 from semistruct.threads import spread
 
 BLOCK = 64  # examples looked at with the same w; a fixed number, so that threads do not change the result
 SWEEPS = 6  # sweeps over the working sets after each pass
-PAIR_STEPS = 3  # pairs of labellings moved per example and visit
+MAX_PAIRS = 30  # pairs of labellings moved per example and visit
 FULL_EVERY = 5  # every so many passes visit all examples
 SMALL_GAP = 0.1  # an example below this share of the mean gap is left out of the passes between
 INNER_TOL = 0.1  # pairs are left alone when they could add less than this share of the tolerance
-FIRST_SLOTS = 8  # room per working set to begin with; doubled when it gets tight
-GRAM_LIMIT = 1 << 28  # entries of token products held in memory
+FIRST_ROOM = 4  # slots per working set to begin with; doubled for the examples that need it
+PRODUCT_LIMIT = 1 << 28  # products of tokens held in memory
 
 
 @dataclass(frozen=True)
@@ -53,57 +53,70 @@ class Problem:
     weight: np.ndarray
     cost: np.ndarray
 
+    @property
+    def goal(self) -> kernels.Goal:
+        return kernels.Goal(self.target, self.cost, self.weight)
+
 
 @dataclass
 class DualState:
-    """Dual variables and the w they stand for; see `sdm_kernels` for the shapes."""
+    """Dual variables (the working sets), the w they stand for, and the C_i they belong to."""
 
-    weights: np.ndarray
-    trans: np.ndarray
-    slots: np.ndarray
-    alpha: np.ndarray
-    loss: np.ndarray
-    count: np.ndarray
+    sets: kernels.Sets
+    chain: ChainWeights
     weight: np.ndarray
 
     @classmethod
     def zero(cls, problem: Problem) -> DualState:
         """All mass on the targets: w = 0."""
         batch, n, Y = problem.batch, len(problem.batch), problem.n_labels
-        alpha = np.zeros((n, FIRST_SLOTS))
-        alpha[:, 0] = 1.0
-        slots = np.zeros((FIRST_SLOTS, batch.n_tokens), np.int16)
-        slots[0] = problem.target
-        return cls(
-            weights=np.zeros((batch.n_features, Y)),
-            trans=np.zeros((batch.n_kinds, Y, Y)),
-            slots=slots,
-            alpha=alpha,
-            loss=np.zeros((n, FIRST_SLOTS)),
-            count=np.ones(n, np.int64),
-            weight=problem.weight.copy(),
-        )
+        sets = _empty_sets(np.full(n, FIRST_ROOM), batch.lengths)
+        sets.used[:] = 1
+        sets.alpha[sets.slot_start[:-1]] = 1.0
+        sets.labels[ranges(sets.label_start[:-1], batch.lengths)] = problem.target
+        chain = ChainWeights(np.zeros((batch.n_features, Y)), np.zeros((batch.n_kinds, Y, Y)))
+        return cls(sets, chain, problem.weight.copy())
 
-    def rebased(self, problem: Problem) -> DualState:
+    def working_set(self, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The labellings (k, T), their dual variables (k,) and losses (k,) of example i; the first is the target."""
+        s, k = self.sets, int(self.sets.used[i])
+        slots = slice(s.slot_start[i], s.slot_start[i] + k)
+        labels = s.labels[s.label_start[i] : s.label_start[i + 1]].reshape(s.room[i], -1)
+        return labels[:k], s.alpha[slots], s.loss[slots]
+
+    def grow(self, full: np.ndarray) -> None:
+        """Double the room of the marked examples."""
+        old, room = self.sets, np.where(full, 2 * self.sets.room, self.sets.room)
+        new = _empty_sets(room, np.diff(old.label_start) // old.room)
+        new.used[:] = old.used
+        for name, first in (("alpha", "slot_start"), ("loss", "slot_start"), ("labels", "label_start")):
+            sizes = np.diff(getattr(old, first))
+            getattr(new, name)[ranges(getattr(new, first)[:-1], sizes)] = getattr(old, name)
+        kernels.copy_gram(old, new)
+        self.sets = new
+
+    def rebased(self, problem: Problem, rows: kernels.Rows) -> DualState:
         """A feasible start for the same examples with other targets or other C_i."""
-        state = DualState(**{name: getattr(self, name).copy() for name in self.__dataclass_fields__})
-        b = problem.batch
-        kernels.rebase(
-            b.offsets, b.indptr, b.indices, b.values, b.kind, self.weight, problem.target, problem.weight,
-            problem.cost, state.slots, state.alpha, state.loss, state.count, state.weights, state.trans,
-        )  # fmt: skip
-        state.weight = problem.weight.copy()
-        return state
+        sets = kernels.Sets(*(array.copy() for array in self.sets))
+        chain = ChainWeights(np.empty_like(self.chain.tokens), np.empty_like(self.chain.trans))
+        w = kernels.W(chain.tokens, chain.trans, np.zeros_like(chain.trans))
+        kernels.rebase(rows, problem.goal, self.weight, sets, w, np.zeros_like(chain.trans))
+        return DualState(sets, chain, problem.weight.copy())
 
-    @property
-    def chain(self) -> ChainWeights:
-        return ChainWeights(self.weights, self.trans)
 
-    def grow(self) -> None:
-        """Double the room of the working sets."""
-        self.slots = np.concatenate([self.slots, np.zeros_like(self.slots)])
-        self.alpha = np.hstack([self.alpha, np.zeros_like(self.alpha)])
-        self.loss = np.hstack([self.loss, np.zeros_like(self.loss)])
+def _empty_sets(room: np.ndarray, lengths: np.ndarray) -> kernels.Sets:
+    slot_start, label_start, gram_start = starts(room), starts(room * lengths), starts(room**2)
+    return kernels.Sets(
+        room.astype(np.int64),
+        np.zeros(len(room), np.int64),
+        slot_start,
+        label_start,
+        gram_start,
+        alpha=np.zeros(slot_start[-1]),
+        loss=np.zeros(slot_start[-1]),
+        labels=np.zeros(label_start[-1], np.int16),
+        gram=np.zeros(gram_start[-1]),
+    )
 
 
 @dataclass(frozen=True)
@@ -145,7 +158,7 @@ def solve(
     start  dual variables of an earlier solution for the same examples; targets and C_i may have changed
     watch  called with every Record
     """
-    work = _Workbench(problem, DualState.zero(problem) if start is None else start.rebased(problem), n_jobs)
+    work = _Workbench(problem, start, n_jobs)
     rng = np.random.default_rng(seed)
     began, history = time.perf_counter(), []
     everyone = np.arange(len(problem.batch))
@@ -153,6 +166,7 @@ def solve(
     for passes in range(max_passes + 1):
         # gaps met along a pass are out of date, but tell when it is time to measure
         if passes % FULL_EVERY == 0 or passes == max_passes or gap.sum() <= 1.5 * tol * work.primal():
+            work.refresh()
             gap = work.look(everyone)
             primal, total = work.primal(), float(gap.sum())
             seconds = time.perf_counter() - began
@@ -161,6 +175,8 @@ def solve(
                 watch(history[-1])
             if total <= tol * primal:
                 return Solution(work.state, history, "converged")
+            if passes == max_passes:
+                break
             work.inner_tol = INNER_TOL * tol * primal / problem.weight.sum()
         visited = np.flatnonzero(gap > SMALL_GAP * gap.mean()) if passes % FULL_EVERY else everyone
         work.visit(rng.permutation(visited), gap)
@@ -177,60 +193,64 @@ def solve(
 
 
 class _Workbench:
-    """The arrays of one call of `solve`, and the three things done with them."""
+    """The arrays of one call of `solve`, and the things done with them."""
 
-    def __init__(self, problem: Problem, state: DualState, n_jobs: int | None) -> None:
-        self.problem, self.state, self.n_jobs = problem, state, n_jobs
-        b, n = problem.batch, len(problem.batch)
-        self.rows = (b.offsets, b.indptr, b.indices, b.values)
-        self.found = np.empty(b.n_tokens, np.int16)
-        self.hinge, self.mean = np.zeros(n), np.zeros(n)
-        self.trial = np.zeros(state.trans.size)
-        self.viterbi = 0
-        self.seen = np.zeros(n)
+    def __init__(self, problem: Problem, start: DualState | None, n_jobs: int | None) -> None:
+        self.problem, self.goal, self.n_jobs = problem, problem.goal, n_jobs
+        n = len(problem.batch)
+        self.rows = _rows(problem.batch, n_jobs)
+        self.state = DualState.zero(problem) if start is None else start.rebased(problem, self.rows)
+        chain = self.state.chain
+        self.w = kernels.W(chain.tokens, chain.trans, chain.step)
+        self.found = np.empty(problem.batch.n_tokens, np.int16)
+        self.hinge, self.mean, self.apart = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.trial = np.zeros_like(chain.trans)
         self.inner_tol = 0.0
-        size = b.lengths**2
-        self.start = starts(size if size.sum() <= GRAM_LIMIT else np.zeros(n, np.int64))
-        self.gram = np.empty(self.start[-1], np.float32)
-        if len(self.gram):
-            spread(kernels.token_gram, np.arange(n), *self.rows, self.start, self.gram, n_jobs=n_jobs)
-        self.step = effective_steps(state.trans)
+        self.viterbi = 0
 
     def visit(self, which: np.ndarray, gap: np.ndarray) -> None:
-        """Find the worst labelling of each example, add it to its working set and improve on that."""
+        """Find the worst labelling of each example, add it to its working set and balance that."""
+        full = np.zeros(len(gap), np.bool_)
         for block in np.array_split(which, max(1, len(which) // BLOCK)):
             gap[block] = self.look(block)
-            while self._improve(block, insert=True):
-                self.state.grow()
+            kernels.insert(block, self.rows, self.goal, self.state.sets, self.found, self.trial, full)
+            if full[block].any():
+                self.state.grow(full)
+                kernels.insert(block[full[block]], self.rows, self.goal, self.state.sets, self.found, self.trial, full)
+            self.sweep(block)
+
+    def sweep(self, which: np.ndarray) -> None:
+        """Balance the working sets as they are."""
+        kernels.improve(which, self.rows, self.goal, self.state.sets, self.w, self.inner_tol, MAX_PAIRS, self.apart)
 
     def unsettled(self) -> np.ndarray:
         """The examples whose working set was seen to be out of balance by more than the average."""
-        return np.flatnonzero((self.state.count > 1) & (self.seen > self.seen.mean()))
-
-    def sweep(self, which: np.ndarray) -> None:
-        """Improve on the working sets as they are."""
-        self._improve(which, insert=False)
-
-    def primal(self) -> float:
-        """P with the hinge losses last seen; exact right after a look at all examples."""
-        w, t = self.state.weights.ravel(), self.state.trans.ravel()
-        return float(0.5 * (w @ w + t @ t) + self.problem.weight @ self.hinge)
+        return np.flatnonzero(self.apart > self.apart.mean())
 
     def look(self, which: np.ndarray) -> np.ndarray:
         """Find the worst labelling of each example for the present w; returns their parts of the duality gap."""
-        p, s = self.problem, self.state
+        results = self.hinge, self.mean, self.found
         spread(
-            kernels.find_violators, which, *self.rows, p.batch.kind, s.weights, self.step, p.target, p.cost,
-            s.slots, s.alpha, s.loss, s.count, self.hinge, self.mean, self.found, n_jobs=self.n_jobs,
-        )  # fmt: skip
+            kernels.find_violators, which, self.rows, self.goal, self.state.sets, self.w, *results, n_jobs=self.n_jobs
+        )
         self.viterbi += len(which)
-        return p.weight[which] * (self.hinge[which] - self.mean[which])
+        return self.problem.weight[which] * (self.hinge[which] - self.mean[which])
 
-    def _improve(self, which: np.ndarray, insert: bool) -> int:
-        """Returns how many examples found no room for their new labelling."""
-        p, s = self.problem, self.state
-        return kernels.improve(
-            which, *self.rows, p.batch.kind, self.start, self.gram, s.weights, s.trans, self.step, p.target, p.cost,
-            s.slots, s.alpha, s.loss, s.count, p.weight, self.found, insert, PAIR_STEPS, self.inner_tol, self.trial,
-            self.seen,
-        )  # fmt: skip
+    def refresh(self) -> None:
+        """Wipe out the rounding of many small updates to the step tables."""
+        self.w.step[:] = self.state.chain.step
+
+    def primal(self) -> float:
+        """P with the hinge losses last seen; exact right after a look at all examples."""
+        w, t = self.w.tokens.ravel(), self.w.trans.ravel()
+        return float(0.5 * (w @ w + t @ t) + self.problem.weight @ self.hinge)
+
+
+def _rows(batch: SequenceBatch, n_jobs: int | None) -> kernels.Rows:
+    size = batch.lengths**2
+    first = starts(size if size.sum() <= PRODUCT_LIMIT else np.zeros_like(size))
+    product = np.empty(first[-1], np.float32 if len(batch.values) == 1 else np.float64)
+    rows = kernels.Rows(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
+    if len(product):
+        spread(kernels.token_products, np.arange(len(batch)), rows, n_jobs=n_jobs)
+    return rows

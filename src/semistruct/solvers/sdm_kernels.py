@@ -1,17 +1,11 @@
 """The loops of the sequential dual method; `sdm` tells what they compute and steers them.
 
-Beside the arrays of a SequenceBatch (n sequences) these hold:
-
-    weights (F, Y), trans (K, Y, Y)   w; trans[0] is in force at every step, trans[k] besides at steps of kind k
-    step (K, Y, Y)                    the effective tables: trans[0], and trans[0] + trans[k] for k > 0
-    target (n_tokens,)                the labelling y_i that is to win
-    cost (n_tokens,)                  loss of a wrong label at a token
-    slots (S, n_tokens)               the working sets: slots[a, tokens of i] for a < count[i]; slot 0 is y_i
-    alpha, loss (n, S)                dual variable and loss L_i of each slot; alpha[i] sums to 1
-    weight (n,)                       C_i
-
-The value of a labelling y of example i is h(y) = L_i(y) + w.f(x_i, y) - w.f(x_i, y_i).
+Every example i has a working set of labellings ("slots"), slot 0 being its target y_i.  In the formulas below
+psi_s = f(x_i, y_i) - f(x_i, y_s), the value of slot s is h_s = L_s - w.psi_s, and w = sum_i C_i sum_s alpha_s psi_s.
+Step features count once in table 0, and once more in the table of their kind if that is not 0.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -19,32 +13,100 @@ from numba import njit
 from semistruct.chain.kernels import path_score, token_scores, viterbi
 
 
+class Rows(NamedTuple):
+    """The sequences, as in SequenceBatch, with the products of their tokens where these fit into memory.
+
+    product[product_start[i] + t * T_i + s] = x_t . x_s for the tokens t, s of sequence i
+    """
+
+    offsets: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    kind: np.ndarray
+    product_start: np.ndarray
+    product: np.ndarray
+
+
+class Goal(NamedTuple):
+    """What is to be learned: target and cost (n_tokens,), weight C_i (n,)."""
+
+    target: np.ndarray
+    cost: np.ndarray
+    weight: np.ndarray
+
+
+class Sets(NamedTuple):
+    """The working sets, with room for room[i] slots of which used[i] are in use.
+
+    alpha, loss  slot s of example i at slot_start[i] + s
+    labels       its labelling at label_start[i] + s * T_i, T_i labels
+    gram         psi_s . psi_r at gram_start[i] + s * room[i] + r
+    """
+
+    room: np.ndarray
+    used: np.ndarray
+    slot_start: np.ndarray
+    label_start: np.ndarray
+    gram_start: np.ndarray
+    alpha: np.ndarray
+    loss: np.ndarray
+    labels: np.ndarray
+    gram: np.ndarray
+
+
+class W(NamedTuple):
+    """tokens (F, Y); trans (K, Y, Y); step (K, Y, Y), the effective tables trans[0] and trans[0] + trans[k]."""
+
+    tokens: np.ndarray
+    trans: np.ndarray
+    step: np.ndarray
+
+
 @njit(cache=True, nogil=True)
-def find_violators(
-    which, offsets, indptr, indices, values, kind, weights, step, target, cost, slots, alpha, loss, count,
-    hinge, mean, found,
-):  # fmt: skip
-    """Loss-augmented Viterbi at fixed w: hinge[i] = max_y h(y), mean[i] = sum_a alpha h, found = the argmax."""
+def labellings(sets, i, T, n):
+    """The first n labellings of example i, (n, T)."""
+    a = sets.label_start[i]
+    return sets.labels[a : a + n * T].reshape(n, T)
+
+
+@njit(cache=True, nogil=True)
+def masses(sets, i, n):
+    a = sets.slot_start[i]
+    return sets.alpha[a : a + n], sets.loss[a : a + n]
+
+
+@njit(cache=True, nogil=True)
+def slot_gram(sets, i):
+    a, room = sets.gram_start[i], sets.room[i]
+    return sets.gram[a : a + room * room].reshape(room, room)
+
+
+@njit(cache=True, nogil=True)
+def find_violators(which, rows, goal, sets, w, hinge, mean, found):
+    """Loss-augmented Viterbi at fixed w: hinge[i] = max_y h(y), mean[i] = sum_s alpha_s h_s, found = the argmax."""
     longest = 0
     for i in which:
-        longest = max(longest, offsets[i + 1] - offsets[i])
-    Y = weights.shape[1]
+        longest = max(longest, rows.offsets[i + 1] - rows.offsets[i])
+    Y = w.tokens.shape[1]
     all_unary, all_best = np.empty((longest, Y)), np.empty((longest, Y))
     for i in which:
-        a, b = offsets[i], offsets[i + 1]
-        unary, steps, truth = all_unary[: b - a], kind[a:b], target[a:b]
-        token_scores(indptr, indices, values, weights, a, unary)
-        at_target = path_score(unary, step, steps, truth)
+        a, b = rows.offsets[i], rows.offsets[i + 1]
+        unary, kind, target = all_unary[: b - a], rows.kind[a:b], goal.target[a:b]
+        token_scores(rows.indptr, rows.indices, rows.values, w.tokens, a, unary)
+        at_target = path_score(unary, w.step, kind, target)
+        alpha, loss = masses(sets, i, sets.used[i])
+        here = labellings(sets, i, b - a, sets.used[i])
         average = 0.0
-        for s in range(count[i]):
-            if alpha[i, s] > 0:
-                average += alpha[i, s] * (loss[i, s] + path_score(unary, step, steps, slots[s, a:b]))
-        mean[i] = average - at_target
+        for s in range(1, len(alpha)):
+            if alpha[s] > 0:
+                average += alpha[s] * (loss[s] + path_score(unary, w.step, kind, here[s]) - at_target)
+        mean[i] = average
         for t in range(b - a):
             for y in range(Y):
-                if y != truth[t]:
-                    unary[t, y] += cost[a + t]
-        hinge[i] = viterbi(unary, step, steps, all_best[: b - a], found[a:b]) - at_target
+                if y != target[t]:
+                    unary[t, y] += goal.cost[a + t]
+        hinge[i] = viterbi(unary, w.step, kind, all_best[: b - a], found[a:b]) - at_target
 
 
 @njit(cache=True, nogil=True)
@@ -65,16 +127,21 @@ def dot(indices, values, a0, a1, b0, b1):
 
 
 @njit(cache=True, nogil=True)
-def token_gram(which, offsets, indptr, indices, values, start, gram):
-    """gram[start[i] + t * T_i + s] = x_t . x_s for the tokens of each sequence i."""
+def token_product(rows, t, s):
+    """x_t . x_s for two tokens counted over all sequences."""
+    p = rows.indptr
+    return dot(rows.indices, rows.values, p[t], p[t + 1], p[s], p[s + 1])
+
+
+@njit(cache=True, nogil=True)
+def token_products(which, rows):
+    """Fill rows.product."""
     for i in which:
-        a, T = offsets[i], offsets[i + 1] - offsets[i]
+        a, T = rows.offsets[i], rows.offsets[i + 1] - rows.offsets[i]
+        square = rows.product[rows.product_start[i] : rows.product_start[i] + T * T].reshape(T, T)
         for t in range(T):
             for s in range(t + 1):
-                p, q = indptr[a + t], indptr[a + s]
-                v = dot(indices, values, p, indptr[a + t + 1], q, indptr[a + s + 1])
-                gram[start[i] + t * T + s] = v
-                gram[start[i] + s * T + t] = v
+                square[t, s] = square[s, t] = token_product(rows, a + t, a + s)
 
 
 @njit(cache=True, nogil=True)
@@ -88,26 +155,106 @@ def hamming(path, target, cost):
 
 
 @njit(cache=True, nogil=True)
-def insert_slot(i, a, b, path, cost, target, slots, alpha, loss, count):
-    """Put `path` into the working set of i, dropping slots without mass; False if there is no room."""
-    n = 1
-    for s in range(1, count[i]):
-        if alpha[i, s] > 0:
-            if s != n:
-                slots[n, a:b] = slots[s, a:b]
-                alpha[i, n], loss[i, n] = alpha[i, s], loss[i, s]
-            n += 1
-    alpha[i, n : count[i]] = 0.0
-    count[i] = n
+def add_steps(table, kind, target, path, amount):
+    """table (K, Y, Y) += amount * the step part of psi for the labelling `path`."""
+    for t in range(1, len(path)):
+        if path[t] != target[t] or path[t - 1] != target[t - 1]:
+            k = kind[t]
+            table[0, target[t - 1], target[t]] += amount
+            table[0, path[t - 1], path[t]] -= amount
+            if k > 0:
+                table[k, target[t - 1], target[t]] += amount
+                table[k, path[t - 1], path[t]] -= amount
+
+
+@njit(cache=True, nogil=True)
+def gram_row(i, rows, target, here, last, row, trial):
+    """row[s] = psi_last . psi_s for s <= last; `trial` (K, Y, Y) is all zero before and after.
+
+    psi_last is laid out as scores, U for the tokens and `trial` for the steps, and each psi_s is scored with it.
+    """
+    a, T, Y = rows.offsets[i], len(target), trial.shape[1]
+    new, kind, p = here[last], rows.kind[rows.offsets[i] : rows.offsets[i + 1]], rows.product_start[i]
+    U = np.zeros((T, Y))
+    for s in range(T):
+        if new[s] != target[s]:
+            for t in range(T):
+                v = rows.product[p + s * T + t] if len(rows.product) else token_product(rows, a + s, a + t)
+                U[t, target[s]] += v
+                U[t, new[s]] -= v
+    add_steps(trial, kind, target, new, 1.0)
+    for s in range(last + 1):
+        path, total = here[s], 0.0
+        for t in range(T):
+            if path[t] != target[t]:
+                total += U[t, target[t]] - U[t, path[t]]
+            if t > 0 and (path[t] != target[t] or path[t - 1] != target[t - 1]):
+                k = kind[t]
+                total += trial[0, target[t - 1], target[t]] - trial[0, path[t - 1], path[t]]
+                if k > 0:
+                    total += trial[k, target[t - 1], target[t]] - trial[k, path[t - 1], path[t]]
+        row[s] = total
+    add_steps(trial, kind, target, new, -1.0)
+
+
+@njit(cache=True, nogil=True)
+def append_slot(i, rows, goal, sets, path, mass, trial):
+    """Add a labelling that is not in the working set yet."""
+    a, b, n = rows.offsets[i], rows.offsets[i + 1], sets.used[i]
+    sets.used[i] = n + 1
+    here, target = labellings(sets, i, b - a, n + 1), goal.target[a:b]
+    alpha, loss = masses(sets, i, n + 1)
+    here[n] = path
+    alpha[n], loss[n] = mass, hamming(path, target, goal.cost[a:b])
+    gram = slot_gram(sets, i)
+    gram_row(i, rows, target, here, n, gram[n], trial)
     for s in range(n):
-        if np.array_equal(slots[s, a:b], path):
-            return True
-    if n == len(slots):
-        return False
-    slots[n, a:b] = path
-    alpha[i, n], loss[i, n] = 0.0, hamming(path, target[a:b], cost[a:b])
-    count[i] = n + 1
-    return True
+        gram[s, n] = gram[n, s]
+
+
+@njit(cache=True, nogil=True)
+def drop_empty(i, T, sets):
+    """Forget the labellings of example i that have no mass, but for the target."""
+    old = sets.used[i]
+    here, gram = labellings(sets, i, T, old), slot_gram(sets, i)
+    alpha, loss = masses(sets, i, old)
+    kept = np.empty(old, np.int64)
+    n = 0
+    for s in range(old):
+        if s == 0 or alpha[s] > 0:
+            kept[n] = s
+            if s != n:
+                here[n] = here[s]
+                alpha[n], loss[n] = alpha[s], loss[s]
+            n += 1
+    if n < old:
+        for s in range(n):
+            for r in range(n):
+                gram[s, r] = gram[kept[s], kept[r]]
+    sets.used[i] = n
+
+
+@njit(cache=True, nogil=True)
+def copy_gram(old, new):
+    """Move the products of the slots to working sets with more room."""
+    for i in range(len(old.room)):
+        before, after, n = slot_gram(old, i), slot_gram(new, i), old.used[i]
+        after[:n, :n] = before[:n, :n]
+
+
+@njit(cache=True, nogil=True)
+def insert(which, rows, goal, sets, found, trial, full):
+    """Put the labellings `found` into the working sets; marks in full (n,) the examples that have no room."""
+    for i in which:
+        a, b = rows.offsets[i], rows.offsets[i + 1]
+        drop_empty(i, b - a, sets)
+        n, path, present = sets.used[i], found[a:b], False
+        here = labellings(sets, i, b - a, n)
+        for s in range(n):
+            present = present or np.array_equal(here[s], path)
+        full[i] = not present and n == sets.room[i]
+        if not present and n < sets.room[i]:
+            append_slot(i, rows, goal, sets, path, 0.0, trial)
 
 
 @njit(cache=True, nogil=True)
@@ -124,218 +271,129 @@ def disagreement(here):
 
 
 @njit(cache=True, nogil=True)
-def local_gram(a, T, where, indptr, indices, values, first, gram):
-    """G[p, q] = x_t . x_s for the tokens t = where[p], s = where[q]; from `gram` unless that was too large."""
-    G = np.empty((len(where), len(where)))
-    for p, t in enumerate(where):
-        for q, s in enumerate(where[: p + 1]):
-            if len(gram):
-                G[p, q] = gram[first + t * T + s]
-            else:
-                i, j = indptr[a + t], indptr[a + s]
-                G[p, q] = dot(indices, values, i, indptr[a + t + 1], j, indptr[a + s + 1])
-            G[q, p] = G[p, q]
-    return G
-
-
-@njit(cache=True, nogil=True)
-def local_labels(here, where, edges, kind, Y, cell, entry):
-    """Where the labellings look things up: cell[s, p] in the flat U, entry[s, e] in the flat step tables."""
+def slot_values(a, rows, w, here, loss, where, edges, h):
+    """h[s], up to a constant that all slots share; only positions where they differ are scored."""
+    U = np.empty((len(where), w.tokens.shape[1]))
+    for p in range(len(where)):
+        token_scores(rows.indptr, rows.indices, rows.values, w.tokens, a + where[p], U[p : p + 1])
     for s in range(len(here)):
+        v = loss[s]
         for p in range(len(where)):
-            cell[s, p] = p * Y + here[s, where[p]]
+            v += U[p, here[s, where[p]]]
         for e in range(len(edges)):
             t = edges[e]
-            entry[s, e] = (kind[t] * Y + here[s, t - 1]) * Y + here[s, t]
+            v += w.step[rows.kind[a + t], here[s, t - 1], here[s, t]]
+        h[s] = v
 
 
 @njit(cache=True, nogil=True)
-def widest_pair(cell, entry, loss, alpha, U, step):
-    """The labelling of largest value, that of smallest value among those with mass, and how far they are apart."""
-    up, low, high, small = 0, 0, -np.inf, np.inf
-    for s in range(len(cell)):
-        v = loss[s]
-        for p in range(cell.shape[1]):
-            v += U[cell[s, p]]
-        for e in range(entry.shape[1]):
-            v += step[entry[s, e]]
-        if v > high:
-            up, high = s, v
-        if alpha[s] > 0 and v < small:
-            low, small = s, v
-    return up, low, high - small
+def balance(h, alpha, gram, C, tol, max_pairs):
+    """Move mass between pairs of slots until the values of those with mass are within tol of the largest.
 
-
-@njit(cache=True, nogil=True)
-def token_norm(G, up, low, Y):
-    """|| token features(low) - token features(up) ||^2 for two rows of `cell`."""
-    total = 0.0
-    for p in range(len(up)):
-        if up[p] == low[p]:
-            continue
-        u, v = up[p] - p * Y, low[p] - p * Y
-        total += 2 * G[p, p]
-        for q in range(p):
-            x, y = up[q] - q * Y, low[q] - q * Y
-            if x != y:
-                total += 2 * G[p, q] * ((u == x) + (v == y) - (u == y) - (v == x))
-    return total
-
-
-@njit(cache=True, nogil=True)
-def step_norm(up, low, size, trial):
-    """|| steps(low) - steps(up) ||^2 for two rows of `entry`; size = Y * Y; `trial` is all zero before and after.
-
-    Each step counts once in table 0, and once more in its own table if that is another one.
+    The receiver has the largest value, the giver is the one that raises the dual most.  Returns how far the values
+    were apart at first.  Moving m from r to s changes w by C m (psi_s - psi_r), hence h_q by -C m (G_sq - G_rq).
     """
-    total = 0.0
-    for e in range(len(up)):
-        if up[e] != low[e]:
-            for x, v in ((low[e], 1.0), (up[e], -1.0)):
-                total += v * (2 * trial[x % size] + v)
-                trial[x % size] += v
-                if x >= size:
-                    total += v * (2 * trial[x] + v)
-                    trial[x] += v
-    for e in range(len(up)):
-        for x in (low[e], up[e]):
-            trial[x] = trial[x % size] = 0.0
-    return total
+    first = -1.0
+    for _ in range(max_pairs):
+        up, spread = 0, 0.0
+        for s in range(1, len(h)):
+            if h[s] > h[up]:
+                up = s
+        low, size, best = -1, 0.0, 0.0
+        for s in range(len(h)):
+            if alpha[s] > 0 and s != up:
+                apart = h[up] - h[s]
+                spread = max(spread, apart)
+                curve = C * (gram[up, up] + gram[s, s] - 2 * gram[up, s])
+                move = alpha[s] if alpha[s] * curve <= apart else apart / curve
+                gain = move * (apart - 0.5 * move * curve)
+                if gain > best:
+                    low, size, best = s, move, gain
+        if first < 0:
+            first = spread
+        if low < 0 or spread <= tol:
+            break
+        alpha[up] += size
+        alpha[low] = 0.0 if size == alpha[low] else alpha[low] - size
+        for s in range(len(h)):
+            h[s] -= C * size * (gram[up, s] - gram[low, s])
+    return first
 
 
 @njit(cache=True, nogil=True)
-def move_tokens(U, moved, G, up, low, Y, amount):
-    """Add amount * (token features(low) - token features(up)) to w, as seen in U and noted in `moved`."""
-    for q in range(len(up)):
-        if up[q] == low[q]:
+def move_weights(a, rows, w, here, change, where, edges):
+    """w -= sum_s change[s] * f(x, y_s) for changes that sum to zero, where the labellings differ."""
+    K, Y = w.trans.shape[:2]
+    stride = 0 if len(rows.values) == 1 else 1
+    moved = np.zeros(Y)
+    for t in where:
+        moved[:] = 0.0
+        for s in range(len(here)):
+            moved[here[s, t]] -= change[s]
+        for j in range(rows.indptr[a + t], rows.indptr[a + t + 1]):
+            row, v = w.tokens[rows.indices[j]], rows.values[j * stride]
+            for y in range(Y):
+                row[y] += v * moved[y]
+    for s in range(len(here)):
+        if change[s] == 0:
             continue
-        moved[low[q]] += amount
-        moved[up[q]] -= amount
-        u, v = up[q] - q * Y, low[q] - q * Y
-        for p in range(len(up)):
-            x = amount * G[q, p]
-            U[p * Y + v] += x
-            U[p * Y + u] -= x
+        for t in edges:
+            k, y, z = rows.kind[a + t], here[s, t - 1], here[s, t]
+            w.trans[0, y, z] -= change[s]
+            for m in range(K):
+                w.step[m, y, z] -= change[s]
+            if k > 0:
+                w.trans[k, y, z] -= change[s]
+                w.step[k, y, z] -= change[s]
 
 
 @njit(cache=True, nogil=True)
-def move_steps(trans, step, up, low, size, amount):
-    """Add amount * (steps(low) - steps(up)) to trans and to the effective tables."""
-    for e in range(len(up)):
-        if up[e] != low[e]:
-            for x, v in ((low[e], amount), (up[e], -amount)):
-                trans[x % size] += v
-                for y in range(x % size, len(step), size):
-                    step[y] += v
-                if x >= size:
-                    trans[x] += v
-                    step[x] += v
-
-
-@njit(cache=True, nogil=True)
-def add_tokens(indptr, indices, values, a, where, moved, weights):
-    """weights += moved[p] for every feature of token where[p]."""
-    stride = 0 if len(values) == 1 else 1
-    for p, t in enumerate(where):
-        for j in range(indptr[a + t], indptr[a + t + 1]):
-            w, v = weights[indices[j]], values[j * stride]
-            for y in range(len(w)):
-                w[y] += v * moved[p, y]
-
-
-@njit(cache=True, nogil=True)
-def improve(
-    which, offsets, indptr, indices, values, kind, start, gram, weights, trans, step, target, cost,
-    slots, alpha, loss, count, weight, found, insert, max_pairs, tol, trial, seen,
-):  # fmt: skip
-    """Raise the dual on the working set of each example in turn, by steps between pairs of labellings.
-
-    With insert, found[tokens of i] joins the working set first; returns how often there was no room for it.
-    seen[i] tells how far apart the first pair was.  Within one example the token scores live in a local copy U
-    that is updated through the products of the tokens; weights are touched once at the end.
-    """
-    refused = 0
-    Y = weights.shape[1]
-    flat_trans, flat_step = trans.reshape(-1), step.reshape(-1)
+def improve(which, rows, goal, sets, w, tol, max_pairs, apart):
+    """Balance the working set of each example in turn; apart[i] = C_i * how far its values were apart before."""
     for i in which:
-        a, b = offsets[i], offsets[i + 1]
-        if insert and not insert_slot(i, a, b, found[a:b], cost, target, slots, alpha, loss, count):
-            refused += 1
-        n, C = count[i], weight[i]
+        n, C, a = sets.used[i], goal.weight[i], rows.offsets[i]
         if n < 2 or C <= 0:
+            apart[i] = 0.0
             continue
-        here, mass = slots[:n, a:b], alpha[i, :n]
+        here = labellings(sets, i, rows.offsets[i + 1] - a, n)
+        alpha, loss = masses(sets, i, n)
         where, edges = disagreement(here)
-        cell, entry = np.empty((n, len(where)), np.int32), np.empty((n, len(edges)), np.int32)
-        local_labels(here, where, edges, kind[a:b], Y, cell, entry)
-        G = local_gram(a, b - a, where, indptr, indices, values, start[i], gram)
-        U, moved = np.empty((len(where), Y)), np.zeros((len(where), Y))
-        for p in range(len(where)):
-            token_scores(indptr, indices, values, weights, a + where[p], U[p : p + 1])
-        flat_u, flat_moved = U.reshape(-1), moved.reshape(-1)
-        changed = False
-        for r in range(max_pairs):
-            up, low, violation = widest_pair(cell, entry, loss[i], mass, flat_u, flat_step)
-            if r == 0:
-                seen[i] = C * violation
-            if violation <= tol:
-                break
-            norm = token_norm(G, cell[up], cell[low], Y) + step_norm(entry[up], entry[low], Y * Y, trial)
-            if mass[low] * C * norm > violation:
-                size = violation / (C * norm)
-                mass[low] -= size
-            else:
-                size = mass[low]
-                mass[low] = 0.0
-            mass[up] += size
-            move_tokens(flat_u, flat_moved, G, cell[up], cell[low], Y, C * size)
-            move_steps(flat_trans, flat_step, entry[up], entry[low], Y * Y, C * size)
-            changed = True
-        if changed:
-            add_tokens(indptr, indices, values, a, where, moved, weights)
-    return refused
+        h, change = np.empty(n), np.empty(n)
+        slot_values(a, rows, w, here, loss, where, edges, h)
+        change[:] = alpha
+        apart[i] = C * balance(h, alpha, slot_gram(sets, i), C, tol, max_pairs)
+        for s in range(n):
+            change[s] = C * (alpha[s] - change[s])
+        if apart[i] > C * tol:
+            move_weights(a, rows, w, here, change, where, edges)
 
 
 @njit(cache=True, nogil=True)
-def rebase(
-    offsets, indptr, indices, values, kind, old_weight, target, weight, cost,
-    slots, alpha, loss, count, weights, trans,
-):  # fmt: skip
+def rebase(rows, goal, old_weight, sets, w, trial):
     """Carry the dual variables over to new targets and new C_i; writes the w they stand for.
 
     Mass on the old target moves to the new one.  Where C_i grew the other masses shrink by the same factor, which
-    leaves their share of w as it was.  Losses are counted anew.
+    leaves their share of w as it was.
     """
-    weights[:] = 0.0
-    trans[:] = 0.0
-    for i in range(len(offsets) - 1):
-        a, b = offsets[i], offsets[i + 1]
-        keep = min(1.0, old_weight[i] / weight[i]) if weight[i] > 0 else 0.0
-        slots[0, a:b] = target[a:b]
-        rest, n = 1.0, 1
-        for s in range(1, count[i]):
-            if alpha[i, s] * keep > 0 and not np.array_equal(slots[s, a:b], target[a:b]):
-                if s != n:
-                    slots[n, a:b] = slots[s, a:b]
-                alpha[i, n] = alpha[i, s] * keep
-                loss[i, n] = hamming(slots[n, a:b], target[a:b], cost[a:b])
-                rest -= alpha[i, n]
-                n += 1
-        alpha[i, n : count[i]] = 0.0
-        alpha[i, 0], count[i] = max(rest, 0.0), n
-        if n == 1:
-            continue
-        moved = np.zeros((b - a, weights.shape[1]))
-        for s in range(1, n):
-            amount = weight[i] * alpha[i, s]
-            here = slots[s, a:b]
-            for t in range(b - a):
-                moved[t, target[a + t]] += amount
-                moved[t, here[t]] -= amount
-                if t > 0:
-                    k = kind[a + t]
-                    for path, v in ((target[a:b], amount), (here, -amount)):
-                        trans[0, path[t - 1], path[t]] += v
-                        if k > 0:
-                            trans[k, path[t - 1], path[t]] += v
-        add_tokens(indptr, indices, values, a, np.arange(b - a), moved, weights)
+    w.tokens[:] = 0.0
+    w.trans[:] = 0.0
+    for i in range(len(rows.offsets) - 1):
+        a, b = rows.offsets[i], rows.offsets[i + 1]
+        T, target, C = b - a, goal.target[a:b], goal.weight[i]
+        keep = min(1.0, old_weight[i] / C) if C > 0 else 0.0
+        old = labellings(sets, i, T, sets.used[i]).copy()
+        old_mass = masses(sets, i, sets.used[i])[0] * keep
+        sets.used[i] = 0
+        append_slot(i, rows, goal, sets, target, 1.0, trial)
+        for s in range(1, len(old)):
+            if old_mass[s] > 0 and not np.array_equal(old[s], target):
+                append_slot(i, rows, goal, sets, old[s], old_mass[s], trial)
+        n = sets.used[i]
+        alpha, _ = masses(sets, i, n)
+        alpha[0] = max(0.0, 1.0 - np.sum(alpha[1:]))
+        if n > 1:
+            here = labellings(sets, i, T, n)
+            change = C * alpha
+            change[0] = -np.sum(change[1:])
+            where, edges = disagreement(here)
+            move_weights(a, rows, w, here, change, where, edges)

@@ -1,0 +1,90 @@
+"""The package as a whole: public names, quick imports, examples in docstrings."""
+
+import doctest
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import semistruct
+
+HEAVY = {"numba", "sklearn", "scipy", "matplotlib"}
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(semistruct.__path__, "semistruct.")
+    if not module.name.endswith("__main__")
+)
+
+
+def loaded_by(code):
+    """The heavy packages that `code` imports in a fresh interpreter."""
+    show = "import sys; print('\\n'.join(m for m in sys.modules if '.' not in m), file=sys.stderr)"
+    found = subprocess.run([sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True)
+    modules = set(found.stderr.split())
+    assert "semistruct" in modules
+    return HEAVY & modules
+
+
+HELP = "from semistruct.cli import main\ntry:\n    main({argv})\nexcept SystemExit as done:\n    assert not done.code"
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import semistruct", "import semistruct; dir(semistruct)", HELP.format(argv=["--help"]),
+     HELP.format(argv=["train", "--help"]), HELP.format(argv=["--version"])],
+    ids=["import", "dir", "help", "help of train", "version"],
+)  # fmt: skip
+def test_heavy_packages_are_imported_only_when_needed(code):
+    assert loaded_by(code) == set()
+
+
+def test_the_check_for_heavy_packages_sees_them():
+    assert "sklearn" in loaded_by("import semistruct; semistruct.SSVM")
+
+
+def test_every_public_name_resolves():
+    for name in semistruct.__all__:
+        assert getattr(semistruct, name) is not None
+    assert sorted(semistruct.__all__) == sorted(dir(semistruct))
+    assert set(semistruct.__all__) == set(semistruct._HOME) | {"__version__"}
+
+
+def test_public_names_are_those_of_their_home():
+    for name, home in semistruct._HOME.items():
+        assert getattr(semistruct, name) is getattr(import_module(f"semistruct.{home}"), name)
+
+
+def test_other_names_do_not_exist():
+    with pytest.raises(AttributeError, match="nonesuch"):
+        _ = semistruct.nonesuch
+    assert not hasattr(semistruct, "CRF")
+
+
+def test_star_import():
+    names = {}
+    exec("from semistruct import *", names)
+    assert set(semistruct.__all__) <= names.keys()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_says_what_it_is_for(name):
+    module = import_module(name)
+    assert module.__doc__ or name == "semistruct._version" or not pkgutil.get_data(name, "__init__.py")
+
+
+def test_doctests():
+    results = {name: doctest.testmod(import_module(name)) for name in MODULES}
+    assert {name: result.failed for name, result in results.items() if result.failed} == {}
+    assert {name for name, result in results.items() if result.attempted} >= {
+        "semistruct.methods.ssvm",
+        "semistruct.tokens",
+    }
+
+
+def test_python_m_semistruct():
+    found = subprocess.run(
+        [sys.executable, "-m", "semistruct", "--version"], capture_output=True, text=True, check=True
+    )
+    assert found.stdout == f"semistruct {semistruct.__version__}\n"
