@@ -23,12 +23,12 @@ def token_scores(indptr, indices, values, weights, first, out):
     stride = 0 if len(values) == 1 else 1
     Y = weights.shape[1]
     for t in range(out.shape[0]):
-        row = out[t]
-        row[:] = 0.0
+        for y in range(Y):
+            out[t, y] = 0.0
         for j in range(indptr[first + t], indptr[first + t + 1]):
-            w, v = weights[indices[j]], values[j * stride]
+            f, v = indices[j], values[j * stride]
             for y in range(Y):
-                row[y] += v * w[y]
+                out[t, y] += v * weights[f, y]
 
 
 @njit(cache=True, nogil=True)
@@ -44,17 +44,19 @@ def path_score(unary, step, kind, path):
 def max_forward(unary, step, kind, best):
     """best[t, z] = score of the best labelling of positions 0..t that ends in z."""
     T, Y = unary.shape
-    best[0] = unary[0]
+    for z in range(Y):
+        best[0, z] = unary[0, z]
     for t in range(1, T):
-        table, before, now = step[kind[t]], best[t - 1], best[t]
-        now[:] = -np.inf
-        for y in range(Y):
-            b, row = before[y], table[y]
-            for z in range(Y):
-                s = b + row[z]
-                now[z] = s if s > now[z] else now[z]
+        k = kind[t]
         for z in range(Y):
-            now[z] += unary[t, z]
+            best[t, z] = best[t - 1, 0] + step[k, 0, z]
+        for y in range(1, Y):
+            b = best[t - 1, y]
+            for z in range(Y):
+                s = b + step[k, y, z]
+                best[t, z] = s if s > best[t, z] else best[t, z]
+        for z in range(Y):
+            best[t, z] += unary[t, z]
 
 
 @njit(cache=True, nogil=True)
@@ -80,19 +82,21 @@ def viterbi(unary, step, kind, best, path):
     """Write a best labelling into path and return its score; best (T, Y) is left as by `max_forward`."""
     T, Y = unary.shape
     max_forward(unary, step, kind, best)
-    z = int(np.argmax(best[T - 1]))
-    path[T - 1] = z
+    last = 0
+    for z in range(1, Y):
+        if best[T - 1, z] > best[T - 1, last]:
+            last = z
+    path[T - 1] = last
     for t in range(T - 1, 0, -1):
         # no back pointers: the predecessor is found again, which keeps the forward loop a plain maximum
-        table, before = step[kind[t]], best[t - 1]
-        arg, top = 0, before[0] + table[0, z]
+        k, z, arg = kind[t], path[t], 0
+        top = best[t - 1, 0] + step[k, 0, z]
         for y in range(1, Y):
-            s = before[y] + table[y, z]
+            s = best[t - 1, y] + step[k, y, z]
             if s > top:
                 arg, top = y, s
-        z = arg
-        path[t - 1] = z
-    return best[T - 1, path[T - 1]]
+        path[t - 1] = arg
+    return best[T - 1, last]
 
 
 @njit(cache=True, nogil=True)
@@ -105,17 +109,18 @@ def k_best(unary, step, kind, paths, scores):
     k = len(scores)
     top = np.full((T, Y, k), -np.inf)
     back = np.zeros((T, Y, k), np.int64)  # previous label * k + its rank
-    next_rank = np.empty(Y, np.int64)
-    top[0, :, 0] = unary[0]
+    next_rank = np.zeros(Y, np.int64)
+    for y in range(Y):
+        top[0, y, 0] = unary[0, y]
     for t in range(1, T):
-        table = step[kind[t]]
         for z in range(Y):
-            next_rank[:] = 0
+            for y in range(Y):
+                next_rank[y] = 0
             for r in range(k):
                 arg, high = -1, -np.inf
                 for y in range(Y):
                     if next_rank[y] < k:
-                        s = top[t - 1, y, next_rank[y]] + table[y, z]
+                        s = top[t - 1, y, next_rank[y]] + step[kind[t], y, z]
                         if s > high:
                             arg, high = y, s
                 if arg < 0:
@@ -123,7 +128,8 @@ def k_best(unary, step, kind, paths, scores):
                 top[t, z, r] = high + unary[t, z]
                 back[t, z, r] = arg * k + next_rank[arg]
                 next_rank[arg] += 1
-    next_rank[:] = 0
+    for y in range(Y):
+        next_rank[y] = 0
     for r in range(k):
         arg, high = -1, -np.inf
         for y in range(Y):

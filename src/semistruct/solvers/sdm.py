@@ -28,13 +28,13 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.solvers import sdm_kernels as kernels
 from semistruct.threads import spread
 
-BLOCK = 64  # examples looked at with the same w; a fixed number, so that threads do not change the result
+BLOCKS, LEAST = 128, 32  # a pass looks at this many blocks of examples with the same w, of no less than LEAST each
 SWEEPS = 6  # sweeps over the working sets after each pass
-MAX_PAIRS = 30  # pairs of labellings moved per example and visit
+MAX_PAIRS = 10  # pairs of labellings moved per example and visit
 FULL_EVERY = 5  # every so many passes visit all examples
 SMALL_GAP = 0.1  # an example below this share of the mean gap is left out of the passes between
 INNER_TOL = 0.1  # pairs are left alone when they could add less than this share of the tolerance
-FIRST_ROOM = 4  # slots per working set to begin with; doubled for the examples that need it
+FIRST_ROOM = 8  # slots per working set to begin with; doubled for the examples that need it
 PRODUCT_LIMIT = 1 << 28  # products of tokens held in memory
 
 
@@ -211,13 +211,12 @@ class _Workbench:
     def visit(self, which: np.ndarray, gap: np.ndarray) -> None:
         """Find the worst labelling of each example, add it to its working set and balance that."""
         full = np.zeros(len(gap), np.bool_)
-        for block in np.array_split(which, max(1, len(which) // BLOCK)):
+        for block in np.array_split(which, np.clip(len(which) // LEAST, 1, BLOCKS)):
             gap[block] = self.look(block)
             kernels.insert(block, self.rows, self.goal, self.state.sets, self.found, self.trial, full)
-            if full[block].any():
-                self.state.grow(full)
-                kernels.insert(block[full[block]], self.rows, self.goal, self.state.sets, self.found, self.trial, full)
             self.sweep(block)
+        if full.any():  # their new labelling had no room and is found again in the next pass
+            self.state.grow(full)
 
     def sweep(self, which: np.ndarray) -> None:
         """Balance the working sets as they are."""

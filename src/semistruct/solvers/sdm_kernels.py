@@ -145,6 +145,20 @@ def token_products(which, rows):
 
 
 @njit(cache=True, nogil=True)
+def equal(path, other):
+    for t in range(len(path)):
+        if path[t] != other[t]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def copy(path, to):
+    for t in range(len(path)):
+        to[t] = path[t]
+
+
+@njit(cache=True, nogil=True)
 def hamming(path, target, cost):
     """The loss of `path`: the cost of every token whose label is not the target's."""
     total = 0.0
@@ -204,7 +218,7 @@ def append_slot(i, rows, goal, sets, path, mass, trial):
     sets.used[i] = n + 1
     here, target = labellings(sets, i, b - a, n + 1), goal.target[a:b]
     alpha, loss = masses(sets, i, n + 1)
-    here[n] = path
+    copy(path, here[n])
     alpha[n], loss[n] = mass, hamming(path, target, goal.cost[a:b])
     gram = slot_gram(sets, i)
     gram_row(i, rows, target, here, n, gram[n], trial)
@@ -224,7 +238,7 @@ def drop_empty(i, T, sets):
         if s == 0 or alpha[s] > 0:
             kept[n] = s
             if s != n:
-                here[n] = here[s]
+                copy(here[s], here[n])
                 alpha[n], loss[n] = alpha[s], loss[s]
             n += 1
     if n < old:
@@ -238,8 +252,10 @@ def drop_empty(i, T, sets):
 def copy_gram(old, new):
     """Move the products of the slots to working sets with more room."""
     for i in range(len(old.room)):
-        before, after, n = slot_gram(old, i), slot_gram(new, i), old.used[i]
-        after[:n, :n] = before[:n, :n]
+        before, after = slot_gram(old, i), slot_gram(new, i)
+        for s in range(old.used[i]):
+            for r in range(old.used[i]):
+                after[s, r] = before[s, r]
 
 
 @njit(cache=True, nogil=True)
@@ -251,7 +267,7 @@ def insert(which, rows, goal, sets, found, trial, full):
         n, path, present = sets.used[i], found[a:b], False
         here = labellings(sets, i, b - a, n)
         for s in range(n):
-            present = present or np.array_equal(here[s], path)
+            present = present or equal(here[s], path)
         full[i] = not present and n == sets.room[i]
         if not present and n < sets.room[i]:
             append_slot(i, rows, goal, sets, path, 0.0, trial)
@@ -261,13 +277,23 @@ def insert(which, rows, goal, sets, found, trial, full):
 def disagreement(here):
     """The positions where the labellings `here` (n, T) are not all equal, and the steps that touch them."""
     n, T = here.shape
-    differs, touched = np.zeros(T, np.bool_), np.zeros(T, np.bool_)
-    for s in range(1, n):
-        for t in range(T):
-            differs[t] |= here[s, t] != here[0, t]
-    for t in range(1, T):
-        touched[t] = differs[t - 1] or differs[t]
-    return np.flatnonzero(differs), np.flatnonzero(touched)
+    where, edges = np.empty(T, np.int64), np.empty(T, np.int64)
+    p = e = 0
+    before = False
+    for t in range(T):
+        differs = False
+        for s in range(1, n):
+            if here[s, t] != here[0, t]:
+                differs = True
+                break
+        if differs:
+            where[p] = t
+            p += 1
+        if t > 0 and (differs or before):
+            edges[e] = t
+            e += 1
+        before = differs
+    return where[:p], edges[:e]
 
 
 @njit(cache=True, nogil=True)
@@ -327,13 +353,14 @@ def move_weights(a, rows, w, here, change, where, edges):
     stride = 0 if len(rows.values) == 1 else 1
     moved = np.zeros(Y)
     for t in where:
-        moved[:] = 0.0
+        for y in range(Y):
+            moved[y] = 0.0
         for s in range(len(here)):
             moved[here[s, t]] -= change[s]
         for j in range(rows.indptr[a + t], rows.indptr[a + t + 1]):
-            row, v = w.tokens[rows.indices[j]], rows.values[j * stride]
+            f, v = rows.indices[j], rows.values[j * stride]
             for y in range(Y):
-                row[y] += v * moved[y]
+                w.tokens[f, y] += v * moved[y]
     for s in range(len(here)):
         if change[s] == 0:
             continue
@@ -358,9 +385,8 @@ def improve(which, rows, goal, sets, w, tol, max_pairs, apart):
         here = labellings(sets, i, rows.offsets[i + 1] - a, n)
         alpha, loss = masses(sets, i, n)
         where, edges = disagreement(here)
-        h, change = np.empty(n), np.empty(n)
+        h, change = np.empty(n), alpha.copy()
         slot_values(a, rows, w, here, loss, where, edges, h)
-        change[:] = alpha
         apart[i] = C * balance(h, alpha, slot_gram(sets, i), C, tol, max_pairs)
         for s in range(n):
             change[s] = C * (alpha[s] - change[s])
@@ -386,7 +412,7 @@ def rebase(rows, goal, old_weight, sets, w, trial):
         sets.used[i] = 0
         append_slot(i, rows, goal, sets, target, 1.0, trial)
         for s in range(1, len(old)):
-            if old_mass[s] > 0 and not np.array_equal(old[s], target):
+            if old_mass[s] > 0 and not equal(old[s], target):
                 append_slot(i, rows, goal, sets, old[s], old_mass[s], trial)
         n = sets.used[i]
         alpha, _ = masses(sets, i, n)
