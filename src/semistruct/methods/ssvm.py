@@ -22,7 +22,7 @@ from semistruct.solvers.sdm import DualState, Problem, Record, Solution, solve
 
 DEFAULT_C = 0.5
 SEARCH_TOL = 0.05  # the relative gap at which accuracies are compared when C is chosen
-ROUGH_TOL = 0.1  # and at which unknown labels are filled in
+ROUGH_TOL = 0.1  # and at which unknown labels are filled in for a start
 COMPLETIONS = 10  # rounds of filling in unknown labels and learning again
 
 
@@ -143,25 +143,24 @@ class SSVM(SequenceLabeller):
     ) -> Solution:
         """Train on labels of which some may be UNKNOWN; these are filled in and learned in turns."""
         cost = (known != UNKNOWN).astype(float)
-        options: dict[str, Any] = {
-            "max_passes": self.max_passes,
-            "seed": self.seed_,
-            "n_jobs": self.n_jobs,
-            "watch": watch,
-        }
-
-        def train(target: np.ndarray, tol: float, start: DualState | None) -> Solution:
-            problem = Problem(batch, int(known.max()) + 1, target, weight, cost)
-            return solve(problem, tol=tol, start=start, **options)
-
-        target, settled = _filled(batch, known), bool(cost.all())
-        for _ in range(COMPLETIONS):
-            if settled:
-                break
-            start = train(target, max(tol, ROUGH_TOL), start).state
-            better, _ = decode(batch, start.chain, known=known, n_jobs=self.n_jobs)
-            settled, target = np.array_equal(better, target), better
-        return train(target, tol, start)
+        target, complete = _filled(batch, known), bool(cost.all())
+        for level in (tol,) if complete else (max(tol, ROUGH_TOL), tol):
+            for _ in range(COMPLETIONS):
+                solution = solve(
+                    Problem(batch, int(known.max()) + 1, target, weight, cost),
+                    tol=level,
+                    max_passes=self.max_passes,
+                    start=start,
+                    seed=self.seed_,
+                    n_jobs=self.n_jobs,
+                    watch=watch,
+                )
+                start = solution.state
+                better = target if complete else decode(batch, start.chain, known=known, n_jobs=self.n_jobs)[0]
+                if np.array_equal(better, target):
+                    break
+                target = better
+        return solution
 
 
 def _filled(batch: SequenceBatch, known: np.ndarray) -> np.ndarray:

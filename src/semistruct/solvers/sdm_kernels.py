@@ -146,7 +146,7 @@ def token_products(which, rows):
 
 @njit(cache=True, nogil=True)
 def equal(path, other):
-    for t in range(len(path)):
+    for t in range(len(path)):  # noqa: SIM110, a generator would be slow here
         if path[t] != other[t]:
             return False
     return True
