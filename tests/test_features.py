@@ -483,3 +483,14 @@ def test_data_of_another_form_than_the_model(trained, given, message):
 def test_data_of_mixed_forms(X):
     with pytest.raises(DataError, match=r"sequence [01]"):
         Encoder.for_data(X, "identity").fit(X)
+
+
+@pytest.mark.parametrize("spec", ["suffix(0)", "prefix(4-2)", "suffix(a)", "prefix()"])
+def test_lengths_of_affixes_are_positive_and_rising(spec):
+    with pytest.raises(ParameterError, match="fix"):
+        Features.of(spec)
+
+
+def test_features_that_are_not_texts():
+    with pytest.raises(DataError, match="a feature is 1, expected a text"):
+        Encoder(None).fit([[[1, 2]]])

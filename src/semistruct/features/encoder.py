@@ -34,6 +34,8 @@ class Vocabulary(dict[str, int]):
         return np.fromiter(map(self.get, names, repeat(-1)), np.int64)
 
     def __missing__(self, name: str) -> int:
+        if not isinstance(name, str):
+            raise DataError(f"a feature is {name!r:.40}, expected a text")
         number = self[name] = len(self)
         return number
 

@@ -50,7 +50,7 @@ class Given:
     def entries(self, X: Sequence[Any], look: Look, rows: Callable[[], Rows]) -> Entries:
         tokens = list(chain.from_iterable(X))
         values: np.ndarray | None = None
-        if any(isinstance(token, dict) for token in tokens):
+        if any(issubclass(kind, dict) for kind in set(map(type, tokens))):
             tokens, values = _from_dictionaries(X)
         sizes = np.fromiter(map(len, tokens), np.int64, len(tokens))
         names = look(chain.from_iterable(tokens))

@@ -141,7 +141,7 @@ def read_clusters(lines: list[str]) -> dict[str, str]:
 
 def _numbers(text: str, name: str) -> range:
     match = re.fullmatch(r"(\d+)(?:-(\d+))?", text)
-    if not match:
+    low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+    if not 1 <= low <= high:
         raise ParameterError(f"{name}({text}): expected a number or a range such as {name}(2-4)")
-    low = int(match[1])
-    return range(low, int(match[2] or low) + 1)
+    return range(low, high + 1)

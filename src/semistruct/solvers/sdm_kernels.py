@@ -387,10 +387,11 @@ def improve(which, rows, goal, sets, w, tol, max_pairs, apart):
         where, edges = disagreement(here)
         h, change = np.empty(n), alpha.copy()
         slot_values(a, rows, w, here, loss, where, edges, h)
-        apart[i] = C * balance(h, alpha, slot_gram(sets, i), C, tol, max_pairs)
-        for s in range(n):
-            change[s] = C * (alpha[s] - change[s])
-        if apart[i] > C * tol:
+        first = balance(h, alpha, slot_gram(sets, i), C, tol, max_pairs)
+        apart[i] = C * first
+        if first > tol:
+            for s in range(n):
+                change[s] = C * (alpha[s] - change[s])
             move_weights(a, rows, w, here, change, where, edges)
 
 
