@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from semistruct.methods.base import Pairs, SequenceLabeller, check_data, is_know
 from semistruct.methods.search import Known, search_C
 from semistruct.model import Model
 from semistruct.params import check_params
-from semistruct.solvers.sdm import DualState, Problem, Record, Solution, solve
+from semistruct.solvers.sdm import DualState, Problem, Solution, Watch, solve
 
 DEFAULT_C = 0.5
 SEARCH_TOL = 0.05  # the relative gap at which accuracies are compared when C is chosen
@@ -90,13 +90,13 @@ class SSVM(SequenceLabeller):
         *,
         dev: Pairs | None = None,
         sample_weight: Sequence[float] | None = None,
-        watch: Callable[[Record], None] | None = None,
+        watch: Watch | None = None,
     ) -> SSVM:
         """Learn from sequences X with labels y.
 
         dev            (X, y) to choose C on
         sample_weight  one factor of C per sequence
-        watch          called with every record of the history as it is made
+        watch          called with every record of the solver as it is made, those of the search for C included
         """
         check_params(self)
         check_data(X, y)
@@ -111,21 +111,23 @@ class SSVM(SequenceLabeller):
         batch = encoder.fit(X)
         known = label_codes(y, batch.lengths.tolist(), labels)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
-        self._choose_C(batch, known, weight, _encoded(dev, encoder, labels))
+        self._choose_C(batch, known, weight, _encoded(dev, encoder, labels), watch)
         solution = self._learn(batch, known, self.C_ * weight, tol=self.tol, watch=watch)
         self.history_ = [asdict(record) for record in solution.history]
         self.stop_ = solution.stop
         self.model_ = Model(labels, encoder, solution.state.chain).compact()
         return self
 
-    def _choose_C(self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, dev: Known | None) -> None:
+    def _choose_C(
+        self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, dev: Known | None, watch: Watch | None
+    ) -> None:
         self.search_: list[dict[str, float]] = []
         if not isinstance(self.C, str):
             self.C_ = float(self.C)
             return
 
         def learn(batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, start: DualState | None) -> Solution:
-            return self._learn(batch, known, weight, tol=max(self.tol, SEARCH_TOL), start=start)
+            return self._learn(batch, known, weight, tol=max(self.tol, SEARCH_TOL), start=start, watch=watch)
 
         self.search_ = search_C(learn, (batch, known), dev, weight, self.seed_, self.n_jobs)
         best = max(self.search_, key=lambda row: row["token_accuracy"], default={"C": DEFAULT_C})
@@ -139,7 +141,7 @@ class SSVM(SequenceLabeller):
         *,
         tol: float,
         start: DualState | None = None,
-        watch: Callable[[Record], None] | None = None,
+        watch: Watch | None = None,
     ) -> Solution:
         """Train on labels of which some may be UNKNOWN; these are filled in and learned in turns."""
         cost = (known != UNKNOWN).astype(float)

@@ -131,6 +131,9 @@ class Record:
     seconds: float
 
 
+Watch = Callable[[Record], None]
+
+
 @dataclass(frozen=True)
 class Solution:
     state: DualState
@@ -151,7 +154,7 @@ def solve(
     start: DualState | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
-    watch: Callable[[Record], None] | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
     """Minimise P until the duality gap is at most tol * P; warns when max_passes come first.
 
