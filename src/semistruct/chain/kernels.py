@@ -63,16 +63,16 @@ def max_forward(unary, step, kind, best):
 def max_backward(unary, step, kind, best):
     """best[t, y] = score of the best labelling of positions t+1.. given label y at t."""
     T, Y = unary.shape
-    best[T - 1] = 0.0
+    for y in range(Y):
+        best[T - 1, y] = 0.0
     after = np.empty(Y)
     for t in range(T - 2, -1, -1):
-        table = step[kind[t + 1]]
         for z in range(Y):
             after[z] = unary[t + 1, z] + best[t + 1, z]
         for y in range(Y):
-            top, row = -np.inf, table[y]
+            top = -np.inf
             for z in range(Y):
-                s = row[z] + after[z]
+                s = step[kind[t + 1], y, z] + after[z]
                 top = s if s > top else top
             best[t, y] = top
 
@@ -149,16 +149,21 @@ def k_best(unary, step, kind, paths, scores):
 @njit(cache=True, nogil=True)
 def max_marginals(unary, step, kind, out):
     """out[t, y] = score of the best labelling that has y at t."""
-    backward = np.empty_like(out)
+    T, Y = unary.shape
+    backward = np.empty((T, Y))
     max_forward(unary, step, kind, out)
     max_backward(unary, step, kind, backward)
-    out += backward
+    for t in range(T):
+        for y in range(Y):
+            out[t, y] += backward[t, y]
 
 
 @njit(cache=True, nogil=True)
 def log_sum_exp(x):
     """log sum exp(x), -inf if all of x is."""
-    top = np.max(x)
+    top = -np.inf
+    for v in x:
+        top = max(top, v)
     if top == -np.inf:
         return top
     total = 0.0
@@ -169,29 +174,30 @@ def log_sum_exp(x):
 
 @njit(cache=True, nogil=True)
 def forward_backward(unary, step, kind, marginal, counts):
-    """Return log Z; write marginal[t, y] = p(y_t = y) and add the expected steps to counts (K, Y, Y)."""
+    """Return log Z; write marginal[t, y] = p(y_t = y) and add the expected steps to counts (K, Y, Y).
+
+    If no labelling is allowed, log Z is -inf and the marginals are NaN.
+    """
     T, Y = unary.shape
-    alpha, beta = np.empty((T, Y)), np.empty((T, Y))
+    alpha, beta = np.empty((T, Y)), np.zeros((T, Y))
     terms = np.empty(Y)
-    alpha[0] = unary[0]
+    for z in range(Y):
+        alpha[0, z] = unary[0, z]
     for t in range(1, T):
         for z in range(Y):
             for y in range(Y):
                 terms[y] = alpha[t - 1, y] + step[kind[t], y, z]
             alpha[t, z] = log_sum_exp(terms) + unary[t, z]
     log_z = log_sum_exp(alpha[T - 1])
-    if log_z == -np.inf:
-        marginal[:] = np.nan
-        return log_z
-    beta[T - 1] = 0.0
     for t in range(T - 2, -1, -1):
-        table = step[kind[t + 1]]
+        k = kind[t + 1]
         for y in range(Y):
             for z in range(Y):
-                terms[z] = table[y, z] + unary[t + 1, z] + beta[t + 1, z]
+                terms[z] = step[k, y, z] + unary[t + 1, z] + beta[t + 1, z]
             beta[t, y] = log_sum_exp(terms)
-            for z in range(Y):
-                counts[kind[t + 1], y, z] += np.exp(alpha[t, y] + terms[z] - log_z)
+            if log_z > -np.inf:
+                for z in range(Y):
+                    counts[k, y, z] += np.exp(alpha[t, y] + terms[z] - log_z)
     for t in range(T):
         for y in range(Y):
             marginal[t, y] = np.exp(alpha[t, y] + beta[t, y] - log_z)
