@@ -7,7 +7,7 @@ weights per offset its template looks at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, repeat
 from typing import Any
 
@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from semistruct.batch import SequenceBatch, starts
 from semistruct.errors import DataError
-from semistruct.features.sources import Given, Rows, Templated, split_name
+from semistruct.features.sources import Given, Look, Rows, Templated, split_name
 from semistruct.features.templates import Features
 
 FORMS = (((str, tuple), "tokens"), ((list, set), "feature lists"), (dict, "feature dictionaries"))
@@ -99,7 +99,7 @@ class Encoder:
         sizes = np.array([len(window) for window in windows], np.int64)
         return Rows(starts(sizes), np.array([window.start for window in windows], np.int64))
 
-    def _encode(self, X: Sequence[Any], look: Any, rows: Any) -> SequenceBatch:
+    def _encode(self, X: Sequence[Any], look: Look, rows: Callable[[], Rows]) -> SequenceBatch:
         form = form_of(X)
         if (form == "tokens") != (self.features is not None):
             wanted = "tokens" if self.features else "features"

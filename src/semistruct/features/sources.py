@@ -1,7 +1,7 @@
 """Where feature names come from: templates applied to tokens, or features that the user already holds.
 
-A source lists the names found in some sequences (`names`) and then, when every name has its rows of weights, tells
-which token has which row with which value (`entries`).  Between the two the encoder turns names into numbers.
+A source tells which token has which row of weights with which value (`entries`).  It asks the encoder twice on the way:
+`look` for the numbers of the names it found, then, when all of them are known, `rows` for where their rows are.
 """
 
 from __future__ import annotations
@@ -109,9 +109,10 @@ class Templated:
         word_names, token_names = look(chain.from_iterable(by_word)), look(chain.from_iterable(by_token))
         number = {token: i for i, token in enumerate(distinct)}
         word = np.fromiter((number[token] for token in chain.from_iterable(X)), np.int64)
-        parts = list(self._laid_out(X, word, by_word, word_names, rows()))
+        place = rows()
+        parts = list(self._laid_out(X, word, by_word, word_names, place))
         known = token_names >= 0
-        parts.append((_owners(by_token)[known], rows().first[token_names[known]]))
+        parts.append((_owners(by_token)[known], place.first[token_names[known]]))
         tokens = np.concatenate([tokens for tokens, _ in parts])
         return tokens, np.concatenate([found for _, found in parts]), np.ones(len(tokens))
 
