@@ -1,0 +1,130 @@
+"""A set of rules, and its plain-Python meaning."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from semistruct.constraints.rules import Function, Rule, Term
+from semistruct.constraints.tables import RuleTables, compile_rules
+from semistruct.errors import ParameterError
+
+
+class Constraints:
+    """Rules that labellings should obey.
+
+    rules   see `semistruct.constraints.rules`
+    labels  all labels there are, if they are not to be taken from labelled data; a label that few examples show
+            should be named here, so that rules can speak of it
+
+    Examples
+    --------
+    >>> rules = Constraints([StartsWith("author"), Words(["pp", "pages"], are="pages")])
+    >>> rules = Constraints.from_file("citations")
+    """
+
+    def __init__(self, rules: Iterable[Rule], labels: Iterable[str] | None = None) -> None:
+        self.rules = tuple(rules)
+        self.labels = None if labels is None else tuple(sorted(set(labels)))
+        for rule in self.rules:
+            if not isinstance(rule, Rule):
+                raise ParameterError(f"Constraints: {rule!r:.60} is not a rule")
+        if self.labels is not None:
+            self.check_labels(self.labels)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Constraints:
+        """Read a rules file, or one of those that come with semistruct by its name."""
+        from semistruct.constraints.files import read_rules
+
+        return read_rules(path)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __repr__(self) -> str:
+        return f"Constraints({list(self.rules)!r}, labels={self.labels!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constraints) and (self.rules, self.labels) == (other.rules, other.labels)
+
+    def __hash__(self) -> int:
+        return hash((self.rules, self.labels))
+
+    def all_labels(self, seen: Iterable[str]) -> tuple[str, ...]:
+        """The labels of a model: those seen in labelled data and those named here, sorted."""
+        labels = tuple(sorted({*seen, *(self.labels or ())}))
+        self.check_labels(labels)
+        return labels
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        """Refuse a rule that names a label which is not one of these."""
+        for rule in self.rules:
+            for label in sorted(rule.mentioned() - set(labels)):
+                raise ParameterError(f"rule {rule.text!r}: {unknown_label(label, labels)}")
+
+    def terms(self, labels: Sequence[str]) -> list[tuple[Rule, Term]]:
+        """Everything that is counted when these are all the labels."""
+        return [(rule, term) for rule in self.rules for term in rule.terms(labels)]
+
+    def compile(self, X: Sequence[Any], labels: Sequence[str]) -> RuleTables:
+        """The rules as arrays for sequences X; label y is labels[y]."""
+        self.check_labels(labels)
+        return compile_rules(self, X, labels)
+
+    def penalty(self, X: Sequence[Any], y: Sequence[Sequence[str]], labels: Sequence[str]) -> float:
+        """What a labelling costs, by definition: slow, and what all fast ways are tested against."""
+        total = 0.0
+        for rule in self.rules:
+            for group in _priced_together(rule.terms(labels)):
+                if rule.level == "corpus":
+                    distances = [[term.distance(corpus_value(rule, term, X, y)) for term in group]]
+                else:
+                    distances = [
+                        [term.distance(value(rule, term, tokens, row, f"sequence {i}")) for term in group]
+                        for i, (tokens, row) in enumerate(zip(X, y, strict=True))
+                    ]
+                for row in distances:
+                    v = sum(d > 0 for d in row) if group[0].joint else row[0]
+                    total += rule.cost * v**rule.power
+        return total
+
+
+def _priced_together(terms: list[Term]) -> list[list[Term]]:
+    """Joint terms in one group, others each alone."""
+    return [terms] if terms and terms[0].joint else [[term] for term in terms]
+
+
+def value(rule: Rule, term: Term, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
+    """What a term counts in one sequence."""
+    if isinstance(rule, Function):
+        return rule.measure(tokens, labels, where)
+    count = float(len(term.event.places(tokens, labels)))
+    return count / len(tokens) if term.per == "tokens" else count
+
+
+def corpus_value(rule: Rule, term: Term, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
+    """What a term counts in a corpus; a share of nothing is taken to be where it should be."""
+    pairs = list(zip(X, y, strict=True))
+    if isinstance(rule, Function):
+        total = sum(rule.measure(tokens, row, f"sequence {i}") for i, (tokens, row) in enumerate(pairs))
+    else:
+        total = sum(len(term.event.places(tokens, row)) for tokens, row in pairs)
+    if term.per is None:
+        return float(total)
+    if term.per == "tokens":
+        divisor = sum(len(tokens) for tokens in X)
+    elif term.per == "sequences":
+        divisor = len(pairs)
+    else:
+        divisor = sum(len(term.per.places(tokens, row)) for tokens, row in pairs)
+    return total / divisor if divisor else max(min(0.0, term.high), term.low)
+
+
+def unknown_label(label: str, labels: Sequence[str]) -> str:
+    """Say that there is no such label, and which one may have been meant."""
+    near = get_close_matches(label, labels, 1, 0.6)
+    meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(labels)}"
+    return f"unknown label {label!r}; {meant} (a label without examples can be declared under `labels`)"
