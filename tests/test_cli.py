@@ -12,6 +12,7 @@ import pytest
 from semistruct import SSVM, load, make_citations, metrics, read
 from semistruct.cli import demo, main
 from semistruct.cli.progress import watching
+from semistruct.constraints import Constraints
 from semistruct.solvers.sdm import Record
 
 FAST = ("-C", "0.5", "--tol", "0.1", "--quiet")
@@ -127,10 +128,11 @@ def test_without_dev_data_C_is_chosen_by_folds(good, home, tmp_path):
 
 
 def test_options_reach_the_estimator(good, home, tmp_path):
-    options = ["-f", "word", "-f", "shape[-1..1]", "--max-passes", 300, "--seed", 5, "--threads", 1]
+    options = ["-f", "word", "-f", "shape[-1..1]", "--max-passes", 300, "--seed", 5, "--threads", 1, "-c", "citations"]
     good("train", home / "train.tsv", "-o", tmp_path / "m", *FAST, *options)
     assert load(tmp_path / "m").get_params() == {
         "C": 0.5, "features": ["word", "shape[-1..1]"], "tol": 0.1, "max_passes": 300, "n_jobs": 1, "random_state": 5,
+        "constraints": Constraints.from_file("citations"),
     }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from safetensors.numpy import save as save_arrays
 
 from semistruct import SSVM, __version__, load, make_citations, save, store
 from semistruct.chain.inference import ChainWeights
+from semistruct.constraints import AtMostOnce, Constraints, StartsWith
 from semistruct.errors import DataError, ModelError
 from semistruct.features import Encoder
 from semistruct.model import Model
@@ -97,6 +98,7 @@ def test_what_is_loaded_predicts_the_same(tmp_path):
 
 def test_all_parameters_come_back(tmp_path):
     given = {"C": "auto", "features": ["word", "shape"], "tol": 0.2, "max_passes": 50, "n_jobs": 2, "random_state": 9}
+    given["constraints"] = Constraints([StartsWith("a"), AtMostOnce(weight="hard")], labels=["a", "b", "c"])
     SSVM(**given).fit(X, Y).save(tmp_path / "m")
     assert load(tmp_path / "m").get_params() == given
     assert given.keys() == SSVM().get_params().keys()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from semistruct._version import __version__
 
 if TYPE_CHECKING:
+    from semistruct.constraints import Constraints
     from semistruct.corpus import Corpus, Example
     from semistruct.datasets import make_citations
     from semistruct.features import Features
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from semistruct.tokens import tokenize
 
 _HOME = {
+    "Constraints": "constraints",
     "Corpus": "corpus",
     "Example": "corpus",
     "Features": "features",
@@ -35,6 +37,7 @@ _HOME = {
 
 __all__ = [
     "SSVM",
+    "Constraints",
     "Corpus",
     "Example",
     "Features",

@@ -24,3 +24,7 @@ class ParameterError(SemistructError, ValueError):
 
 class ModelError(SemistructError, ValueError):
     """A file that is not a model, is damaged, or comes from a newer version."""
+
+
+class RuleWarning(UserWarning):
+    """Rules that cannot all be obeyed."""

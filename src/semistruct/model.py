@@ -4,60 +4,90 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode, decode_k
+from semistruct.constraints import Constraints
 from semistruct.features import Encoder
+from semistruct.matching.decoding import decode_under
 
 CHUNK = 20_000  # sequences encoded at a time, which bounds the memory needed to label very many
 
 
 @dataclass(frozen=True)
 class Model:
-    """A chain model over `labels`; label y is column y of the weights."""
+    """A chain model over `labels`; label y is column y of the weights.
+
+    constraints  the rules it was learned with, which predictions can be made to obey
+    """
 
     labels: tuple[str, ...]
     encoder: Encoder
     weights: ChainWeights
+    constraints: Constraints | None = None
 
     def compact(self) -> Model:
         """The same model without the features that have no weight."""
         unused = np.all(self.weights.tokens[: self.encoder.n_features] == 0, axis=1)
         encoder, rows = self.encoder.without(np.asarray(unused))
         tokens = self.weights.tokens[rows] if len(rows) else np.zeros((1, len(self.labels)))
-        return Model(self.labels, encoder, ChainWeights(tokens, self.weights.trans))
+        return Model(self.labels, encoder, ChainWeights(tokens, self.weights.trans), self.constraints)
 
-    def predict(self, X: Sequence[Any], n_jobs: int | None = None) -> list[list[str]]:
-        """The best labelling of each sequence."""
+    def predict(
+        self,
+        X: Sequence[Any],
+        n_jobs: int | None = None,
+        rules: Constraints | None = None,
+        corpus: bool = False,
+    ) -> list[list[str]]:
+        """The best labelling of each sequence; under the instance rules of `rules`, and with corpus=True under all."""
         names = np.array(self.labels, object)
         out: list[list[str]] = []
-        for part in _chunks(X):
+        for part in _chunks(X, whole=corpus):
             batch = self.encoder.transform(part)
-            path, _ = decode(batch, self.weights, n_jobs=n_jobs)
+            if rules is None:
+                path, _ = decode(batch, self.weights, n_jobs=n_jobs)
+            else:
+                path = decode_under(batch, self.weights, rules, part, self.labels, corpus=corpus, n_jobs=n_jobs).labels[
+                    0
+                ]
             out.extend(labels.tolist() for labels in batch.split(names[path]))
         return out
 
-    def predict_k(self, X: Sequence[Any], k: int, n_jobs: int | None = None) -> list[list[tuple[list[str], float]]]:
+    def predict_k(
+        self, X: Sequence[Any], k: int, n_jobs: int | None = None, rules: Constraints | None = None
+    ) -> list[list[tuple[list[str], float]]]:
         """The k best labellings of each sequence with their scores, fewer where there are no more."""
         names = np.array(self.labels, object)
         out = []
         for part in _chunks(X):
             batch = self.encoder.transform(part)
-            paths, scores = decode_k(batch, self.weights, k, n_jobs=n_jobs)
-            for i, (a, b) in enumerate(zip(batch.offsets, batch.offsets[1:], strict=False)):
+            paths, scores = self._best(batch, part, k, n_jobs, rules)
+            for i, (a, b) in enumerate(pairwise(batch.offsets)):
                 ranked = zip(paths[:, a:b], scores[i].tolist(), strict=True)
                 out.append([(names[path].tolist(), score) for path, score in ranked if score > -np.inf])
         return out
 
-    def margins(self, X: Sequence[Any], n_jobs: int | None = None) -> np.ndarray:
+    def margins(self, X: Sequence[Any], n_jobs: int | None = None, rules: Constraints | None = None) -> np.ndarray:
         """(n, 2): the score of the best labelling, and by how much it beats the second best."""
         out = [np.empty((0, 2))]
         for part in _chunks(X):
-            _, scores = decode_k(self.encoder.transform(part), self.weights, 2, n_jobs=n_jobs)
+            _, scores = self._best(self.encoder.transform(part), part, 2, n_jobs, rules)
             out.append(np.column_stack([scores[:, 0], scores[:, 0] - scores[:, 1]]))
         return np.concatenate(out)
+
+    def _best(
+        self, batch: SequenceBatch, X: Sequence[Any], k: int, n_jobs: int | None, rules: Constraints | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(labellings (k, n_tokens), scores (n, k)), best first."""
+        if rules is None:
+            return decode_k(batch, self.weights, k, n_jobs=n_jobs)
+        found = decode_under(batch, self.weights, rules, X, self.labels, k=k, n_jobs=n_jobs)
+        return found.labels, found.values
 
     def heaviest(self, k: int) -> dict[str, list[tuple[str, float]]]:
         """For each label the k features of largest weight (in absolute value), heaviest first."""
@@ -70,5 +100,6 @@ class Model:
         return out
 
 
-def _chunks(X: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    return (X[i : i + CHUNK] for i in range(0, len(X), CHUNK))
+def _chunks(X: Sequence[Any], whole: bool = False) -> Iterator[Sequence[Any]]:
+    size = max(len(X), 1) if whole else CHUNK
+    return (X[i : i + size] for i in range(0, len(X), size))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from semistruct.constraints import Constraints
 from semistruct.errors import ParameterError
 
 
@@ -41,6 +42,7 @@ features = Rule(
     "the name of a feature set or a list of templates",
     lambda v: isinstance(v, str) or (isinstance(v, list | tuple) and all(isinstance(s, str) for s in v)),
 )
+constraints = Rule("Constraints", lambda value: isinstance(value, Constraints))
 
 
 def the_word(word: str) -> Rule:

@@ -1,6 +1,6 @@
 """Model files: one zip archive with two members, and nothing in it that could run.
 
-    model.json           format version, method and its parameters, labels, feature names, the model card
+    model.json           format version, method and its parameters, labels, feature names, rules, the model card
     weights.safetensors  the weights as plain arrays
 
 A file is written beside its place and moved there when it is complete.  Reading trusts nothing: member names, sizes,
@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 import zipfile
 import zlib
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +26,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from semistruct._version import __version__
 from semistruct.chain.inference import ChainWeights
+from semistruct.constraints import Function
+from semistruct.constraints.files import dump_rules, rules_from_dict
 from semistruct.errors import ModelError
 from semistruct.features import Encoder, Features
 from semistruct.files import replacing
@@ -41,6 +45,10 @@ def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dic
     check_is_fitted(estimator)
     model = estimator.model_
     params = {k: v for k, v in estimator.get_params().items() if not isinstance(v, np.random.RandomState)}
+    if params.get("constraints") is not None:
+        params["constraints"] = dump_rules(params["constraints"])
+    if model.constraints and any(isinstance(rule, Function) for rule in model.constraints.rules):
+        warnings.warn("a model file cannot hold rules that are functions; they are left out", stacklevel=3)
     about = {
         "format": FORMAT,
         "method": method_name(estimator),
@@ -48,6 +56,7 @@ def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dic
         "labels": model.labels,
         "features": model.encoder.features and vars(model.encoder.features),
         "names": list(model.encoder.vocabulary),
+        "rules": model.constraints and dump_rules(model.constraints),
         "card": {"semistruct": __version__, "created": datetime.now(UTC).isoformat(timespec="seconds"), **(card or {})},
     }
     # "surrogatepass": a token may hold half a character, and is read back as it was
@@ -73,6 +82,12 @@ def load(path: str | os.PathLike[str]) -> SequenceLabeller:
             tuple(about["labels"]), Encoder(features, about["names"]), ChainWeights(arrays["tokens"], arrays["trans"])
         )
         _check_shapes(model)
+        if about.get("rules") is not None:
+            rules = rules_from_dict(about["rules"])
+            rules.check_labels(model.labels)
+            model = replace(model, constraints=rules)
+        given = about["params"].get("constraints")
+        about["params"]["constraints"] = None if given is None else rules_from_dict(given)
         estimator = METHODS[about["method"]](**about["params"])
         estimator.card_ = dict(about["card"])
     except (KeyError, TypeError, ValueError, AttributeError) as err:

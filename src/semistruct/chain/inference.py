@@ -41,13 +41,17 @@ def effective_steps(trans: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _decode(which, offsets, indptr, indices, values, kind, tokens, step, allowed, path, score):
-    """Viterbi for each sequence; labels y with allowed[t] not in (-1, y) are forbidden at t."""
+def _decode(which, offsets, indptr, indices, values, kind, tokens, step, allowed, bonus, path, score):
+    """Viterbi for each sequence; labels y with allowed[t] not in (-1, y) are forbidden at t; bonus is added."""
     Y = tokens.shape[1]
     for i in which:
         a, b = offsets[i], offsets[i + 1]
         unary, best = np.empty((b - a, Y)), np.empty((b - a, Y))
         token_scores(indptr, indices, values, tokens, a, unary)
+        if len(bonus):
+            for t in range(b - a):
+                for y in range(Y):
+                    unary[t, y] += bonus[a + t, y]
         if len(allowed):
             for t in range(b - a):
                 if allowed[a + t] >= 0:
@@ -69,15 +73,21 @@ def _decode_k(which, offsets, indptr, indices, values, kind, tokens, step, paths
 
 
 def decode(
-    batch: SequenceBatch, weights: ChainWeights, *, known: np.ndarray | None = None, n_jobs: int | None = None
+    batch: SequenceBatch,
+    weights: ChainWeights,
+    *,
+    known: np.ndarray | None = None,
+    bonus: np.ndarray | None = None,
+    n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best labelling of every sequence: (labels (n_tokens,), scores (n,)).
 
-    known (n_tokens,) fixes the label of a token where it is not UNKNOWN.
+    known (n_tokens,) fixes the label of a token where it is not UNKNOWN; bonus (n_tokens, Y) is added to the scores.
     """
     path, score = np.empty(batch.n_tokens, np.int16), np.empty(len(batch))
     allowed = np.empty(0, np.int16) if known is None else known
-    spread(_decode, np.arange(len(batch)), *_arrays(batch, weights), allowed, path, score, n_jobs=n_jobs)
+    extra = np.empty((0, weights.n_labels)) if bonus is None else bonus
+    spread(_decode, np.arange(len(batch)), *_arrays(batch, weights), allowed, extra, path, score, n_jobs=n_jobs)
     stuck = np.flatnonzero(score == -np.inf)
     if len(stuck):
         raise DataError(f"sequence {stuck[0]}: no labelling is allowed")

@@ -17,6 +17,7 @@ from semistruct._version import __version__
 from semistruct.errors import ParameterError
 
 if TYPE_CHECKING:
+    from semistruct.constraints import Constraints
     from semistruct.corpus import Corpus
 
 app = typer.Typer(
@@ -32,12 +33,17 @@ data_app = typer.Typer(
 )
 app.add_typer(data_app, name="data")
 
-TRAIN_EPILOG = """Example: semistruct train refs.tsv -d dev.tsv -o refs.model
+TRAIN_EPILOG = """Example: semistruct train refs.tsv -d dev.tsv -c citations -o refs.model
 
 Templates: word, lower, shape, digits, classes, prefix(2-4), suffix(2-4), column(1), cluster(FILE), each with an
 optional window such as lower[-1..1]; begin, end, position, enclosed, signs, bigram, shapes, lexicon(FILE) look at the
 whole sequence; steps(punctuation) has separate transition weights after punctuation.
 Example: -f default -f 'lexicon(names.txt)'"""
+
+RULES_EPILOG = """Example: semistruct rules citations --on refs.tsv
+
+Rules that come with semistruct: apartments, apartments-daso, apartments-prototypes, citations, citations-daso,
+headers. A file of this name in the working directory goes first."""
 
 Format = Annotated[
     str | None, typer.Option("--format", help="tsv, conll, jsonl, inline or text; if not given, the content decides")
@@ -55,6 +61,13 @@ Threads = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="show no progress")]
 ModelFile = Annotated[Path, typer.Argument(help="a model file")]
+Obey = Annotated[
+    bool | None,
+    typer.Option("--rules/--no-rules", help="obey the rules, or not; if not given, they are obeyed if there are any"),
+]
+OtherRules = Annotated[
+    str | None, typer.Option("--other-rules", "-c", help="rules (a file or name) instead of those in the model")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -69,6 +82,9 @@ def train(
     labelled: Annotated[Path, typer.Argument(help="labelled sequences, in any format")],
     output: Annotated[Path, typer.Option("--output", "-o", help="the model file to write")],
     dev: Annotated[Path | None, typer.Option("--dev", "-d", help="labelled data to choose C on and to report")] = None,
+    rules: Annotated[
+        str | None, typer.Option("--rules", "-c", help="rules: a file, or one that comes with semistruct by its name")
+    ] = None,
     method: Annotated[str, typer.Option("--method", "-m", help="the learning method: ssvm")] = "ssvm",
     c: Annotated[
         str,
@@ -101,6 +117,7 @@ def train(
     params = {
         "C": _number_or_word(c),
         "features": features or "default",
+        "constraints": _rules(rules),
         "tol": tol,
         "max_passes": max_passes,
         "random_state": seed,
@@ -116,6 +133,8 @@ def predict(
     inputs: Annotated[list[str] | None, typer.Argument(help="files to label; standard input if none or '-'")] = None,
     to: Annotated[str | None, typer.Option(help="output format: inline for text, tsv for tokens if not given")] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="file to write")] = "-",
+    obey: Obey = None,
+    other_rules: OtherRules = None,
     threads: Threads = None,
     format: Format = None,
     label_column: LabelColumn = None,
@@ -127,7 +146,8 @@ def predict(
     from semistruct.cli import commands
 
     reading = _reading(format, label_column, None, outside, encoding)
-    commands.predict(model, inputs or ["-"], reading, to=to, output=output, scheme=scheme, threads=threads)
+    under = commands.Under(obey, _rules(other_rules))
+    commands.predict(model, inputs or ["-"], reading, to=to, output=output, scheme=scheme, under=under, threads=threads)
 
 
 @app.command(epilog="Example: semistruct evaluate refs.model test.tsv --json")
@@ -137,6 +157,8 @@ def evaluate(
     unseen_labels: Annotated[
         bool, typer.Option("--unseen-labels", help="count gold labels the model has never seen as errors")
     ] = False,
+    obey: Obey = None,
+    other_rules: OtherRules = None,
     threads: Threads = None,
     format: Format = None,
     label_column: LabelColumn = None,
@@ -149,7 +171,8 @@ def evaluate(
     from semistruct.cli import commands
 
     corpus = _read(gold, _reading(format, label_column, scheme, outside, encoding))
-    result = commands.evaluate(model, corpus, unseen_labels=unseen_labels, threads=threads)
+    under = commands.Under(obey, _rules(other_rules))
+    result = commands.evaluate(model, corpus, unseen_labels=unseen_labels, under=under, threads=threads)
     _print(result, as_json, commands.evaluation_report)
 
 
@@ -163,6 +186,28 @@ def dump(
     from semistruct.cli import commands
 
     _print(commands.dump(model, k), as_json, commands.dump_report)
+
+
+@app.command(epilog=RULES_EPILOG)
+def rules(
+    rules: Annotated[str, typer.Argument(help="a rules file, or the name of one that comes with semistruct")],
+    on: Annotated[Path | None, typer.Option(help="labelled sequences to compare the rules with")] = None,
+    examples: Annotated[int, typer.Option(min=0, help="counter-examples shown per rule")] = 3,
+    format: Format = None,
+    label_column: LabelColumn = None,
+    scheme: Scheme = None,
+    outside: Outside = None,
+    encoding: Encoding = "utf-8",
+    as_json: AsJson = False,
+) -> None:
+    """Show rules in words, or find out whether they are true on labelled data."""
+    from semistruct.cli import rules as command
+
+    if on is None:
+        _print(command.describe(rules), as_json, command.description_report)
+        return
+    corpus = _read(on, _reading(format, label_column, scheme, outside, encoding))
+    _print(command.check(rules, corpus, examples), as_json, command.check_report)
 
 
 @app.command(epilog="Example: semistruct demo -o demo")
@@ -213,6 +258,14 @@ def _read(path: Path, reading: dict[str, Any]) -> Corpus:
     from semistruct.formats import read
 
     return read(path, **reading)
+
+
+def _rules(path: str | None) -> Constraints | None:
+    if path is None:
+        return None
+    from semistruct.constraints import Constraints
+
+    return Constraints.from_file(path)
 
 
 def _number_or_word(text: str) -> float | str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,35 @@ from rich.text import Text
 
 from semistruct import metrics
 from semistruct.cli.progress import watching
+from semistruct.constraints import Constraints
 from semistruct.corpus import Corpus, Example
 from semistruct.errors import DataError, ParameterError
 from semistruct.formats import stream, write
 from semistruct.methods import METHODS
+from semistruct.methods.base import label_codes
 from semistruct.store import load
 
 CHUNK = 2000  # sequences labelled at a time
+
+
+@dataclass(frozen=True)
+class Under:
+    """Which rules predictions obey.
+
+    obey   True or False; None: if there are rules
+    other  rules instead of those of the model
+    """
+
+    obey: bool | None = None
+    other: Constraints | None = None
+
+    def rules(self, estimator: Any) -> bool | Constraints:
+        """For `predict(constraints=...)`."""
+        if self.obey is False:
+            return False
+        if self.other is not None:
+            return self.other
+        return bool(self.obey) or estimator.model_.constraints is not None
 
 
 def train(
@@ -78,6 +100,7 @@ def predict(
     to: str | None,
     output: str,
     scheme: str | None,
+    under: Under,
     threads: int | None,
 ) -> None:
     """Label the inputs one chunk at a time, so that they may be larger than memory."""
@@ -86,7 +109,7 @@ def predict(
     examples = chain.from_iterable(stream(path, **reading) for path in inputs)
     first = list(islice(examples, 1))
     target = to or _natural_format(first[0])
-    write(_labelled(estimator, chain(first, examples)), output, target, scheme=scheme)
+    write(_labelled(estimator, chain(first, examples), under.rules(estimator)), output, target, scheme=scheme)
 
 
 def _natural_format(example: Example) -> str:
@@ -94,26 +117,47 @@ def _natural_format(example: Example) -> str:
     return "inline" if example.text is not None else "tsv"
 
 
-def _labelled(estimator: Any, examples: Iterable[Example]) -> Iterator[Example]:
+def _labelled(estimator: Any, examples: Iterable[Example], rules: bool | Constraints) -> Iterator[Example]:
     while part := list(islice(examples, CHUNK)):
-        for example, labels in zip(part, estimator.predict([e.tokens for e in part]), strict=True):
+        found = estimator.predict([e.tokens for e in part], constraints=rules)
+        for example, labels in zip(part, found, strict=True):
             yield replace(example, labels=labels)
 
 
-def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, threads: int | None) -> dict[str, Any]:
-    """All scores of a model on labelled data."""
+def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, threads: int | None) -> dict[str, Any]:
+    """All scores of a model on labelled data, and how often its labels break the rules."""
     estimator = load(model)
     estimator.n_jobs = threads
     if not unseen_labels:
         _refuse_unseen(gold, set(estimator.model_.labels))
     began = time.perf_counter()
-    predicted = estimator.predict(gold.tokens)
+    rules = under.rules(estimator)
+    predicted = estimator.predict(gold.tokens, constraints=rules)
     seconds = time.perf_counter() - began
+    watched = under.other or estimator.model_.constraints
+    broken = None if watched is None else _broken(watched, gold, predicted, estimator.model_.labels)
     try:
         scores = metrics.evaluate(gold.labels, predicted)
     except DataError as err:
         raise DataError.at(gold.source, None, str(err)) from None
-    return {"model": str(model), "data": gold.source, "seconds": seconds, **scores}
+    obeyed = {"rules": bool(rules), "broken": broken}
+    return {"model": str(model), "data": gold.source, "seconds": seconds, **scores, **obeyed}
+
+
+def _broken(rules: Constraints, gold: Corpus, predicted: list[list[str]], labels: Sequence[str]) -> dict[str, Any]:
+    """How many sequences break each rule, as predicted and as they are; and how many break any."""
+    out: dict[str, Any] = {}
+    complete = [i for i, row in enumerate(gold.labels) if row is not None and set(row) <= set(labels)]
+    tables = rules.compile(gold.tokens, labels)
+    for name, rows, which in (("predicted", predicted, range(len(gold))), ("gold", gold.labels, complete)):
+        chosen = [rows[i] if i in set(which) else predicted[i] for i in range(len(gold))]
+        broken = tables.broken(label_codes(chosen, [len(x) for x in gold.tokens], labels))[list(which)]
+        out[name] = {
+            "sequences": len(which),
+            "any": int(broken.any(axis=1).sum()),
+            "rules": {rule.text: int(column.sum()) for rule, column in zip(tables.rules, broken.T, strict=True)},
+        }
+    return out
 
 
 def _refuse_unseen(gold: Corpus, labels: set[str]) -> None:
@@ -135,6 +179,22 @@ def evaluation_report(result: dict[str, Any]) -> Iterator[Any]:
     for label, row in result["per_label"].items():
         cells = [f"{row[key]:.1%}" for key in ("precision", "recall", "f1")]
         table.add_row(Text(label), *cells, str(row["support"]))
+    yield table
+    if result["broken"] is not None:
+        yield from _broken_report(result)
+
+
+def _broken_report(result: dict[str, Any]) -> Iterator[Any]:
+    predicted, gold = result["broken"]["predicted"], result["broken"]["gold"]
+    how = "under the rules" if result["rules"] else "without regard to the rules"
+    yield f"\nlabelled {how}; sequences that break a rule:"
+    table = Table("rule", box=None, pad_edge=False)
+    table.add_column("predicted", justify="right")
+    table.add_column("gold", justify="right")
+    rows = {"any instance rule": (predicted["any"], gold["any"])}
+    rows |= {rule: (n, gold["rules"][rule]) for rule, n in predicted["rules"].items() if n or gold["rules"][rule]}
+    for rule, (ours, true) in rows.items():
+        table.add_row(Text(rule), f"{ours} of {predicted['sequences']}", f"{true} of {gold['sequences']}")
     yield table
 
 

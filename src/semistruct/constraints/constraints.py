@@ -21,6 +21,7 @@ class Constraints:
 
     Examples
     --------
+    >>> from semistruct.constraints import StartsWith, Words
     >>> rules = Constraints([StartsWith("author"), Words(["pp", "pages"], are="pages")])
     >>> rules = Constraints.from_file("citations")
     """
@@ -50,14 +51,21 @@ class Constraints:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Constraints) and (self.rules, self.labels) == (other.rules, other.labels)
 
-    def __hash__(self) -> int:
-        return hash((self.rules, self.labels))
-
     def all_labels(self, seen: Iterable[str]) -> tuple[str, ...]:
         """The labels of a model: those seen in labelled data and those named here, sorted."""
         labels = tuple(sorted({*seen, *(self.labels or ())}))
         self.check_labels(labels)
         return labels
+
+    def softened(self, weight: float) -> Constraints:
+        """The same rules, but instance rules whose weight was left at its default weigh this much."""
+        soft = [
+            rule
+            if "weight" in rule.model_fields_set or rule.level == "corpus"
+            else rule.model_copy(update={"weight": weight})
+            for rule in self.rules
+        ]
+        return Constraints(soft, self.labels)
 
     def check_labels(self, labels: Sequence[str]) -> None:
         """Refuse a rule that names a label which is not one of these."""

@@ -1,11 +1,10 @@
 """Counting what rules count, on arrays; see `tables` for the arrays.
 
-    first      number of the first token of the sequence among all tokens
-    y (T,)     labels of the sequence
-    row        one count per term
+first      number of the first token of the sequence among all tokens
+y (T,)     labels of the sequence
+row        one count per term
 """
 
-import numpy as np
 from numba import njit
 
 

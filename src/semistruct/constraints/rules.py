@@ -9,11 +9,13 @@ A term that lies a distance v outside its range costs  weight * v  or  weight * 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
+from numbers import Real
 from typing import Annotated, Any, ClassVar, Literal, Self
 
+import numpy as np
 import regex
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
@@ -26,11 +28,11 @@ from semistruct.constraints.events import (
     StepEvent,
     TokenEvent,
 )
-from semistruct.constraints.words import CLASSES, WordTest
+from semistruct.constraints.words import WordTest
 from semistruct.errors import ParameterError
 
-HARD = 1e9
-"""The weight of a hard rule: no sum of other weights or scores outweighs it."""
+HARD = 1e6
+"""The weight of a hard rule, a thousand times that of others."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ class Rule(BaseModel):
         try:
             super().__init__(**fields)
         except ValidationError as err:
-            raise ParameterError(f"{self.key}: {explain(err)}") from None
+            raise ParameterError(f"{self.key}: {explain(err, self.key)}") from None
 
     @model_validator(mode="after")
     def _check_level(self) -> Self:
@@ -210,7 +212,7 @@ class AtMostOnce(Rule):
     def terms(self, labels: Sequence[str]) -> list[Term]:
         which = labels if self.at_most_once == "all" else self.at_most_once
         joint = self.counting == "labels"
-        return [Term(f"blocks of {label}", StartEvent(label), high=1, joint=joint) for label in which]
+        return [Term(f"blocks of {label}", StartEvent(label), high=1, joint=joint) for label in dict.fromkeys(which)]
 
 
 class ExactlyOnce(Rule):
@@ -227,7 +229,7 @@ class ExactlyOnce(Rule):
         return set(self.exactly_once)
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
-        return [Term(f"blocks of {label}", StartEvent(label), 1, 1) for label in self.exactly_once]
+        return [Term(f"blocks of {label}", StartEvent(label), 1, 1) for label in dict.fromkeys(self.exactly_once)]
 
 
 class Present(Rule):
@@ -244,7 +246,7 @@ class Present(Rule):
         return set(self.present)
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
-        return [Term(f"blocks of {label}", StartEvent(label), low=1) for label in self.present]
+        return [Term(f"blocks of {label}", StartEvent(label), low=1) for label in dict.fromkeys(self.present)]
 
 
 class ChangeOnlyOn(Rule):
@@ -335,7 +337,7 @@ class _WordRule(Rule):
         return set(self.are or self.are_not or ())
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
-        before, after = (None if p is None else WordTest(pattern=p) for p in (self.before, self.after))
+        before, after = (None if p is None else WordTest(patterns=(p,)) for p in (self.before, self.after))
 
         def having(wanted: frozenset[str]) -> TokenEvent:
             return TokenEvent(wanted, self.test(), before, after)
@@ -365,7 +367,7 @@ class Pattern(_WordRule):
     pattern: Pattern_
 
     def test(self) -> WordTest:
-        return WordTest(pattern=self.pattern)
+        return WordTest(patterns=(self.pattern,))
 
     def what(self) -> str:
         return f"/{self.pattern}/"
@@ -542,6 +544,12 @@ class Function(Rule):
     low: float = -inf
     high: float = 0.0
 
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if not self.low <= self.high:
+            raise ValueError(f"the range [{self.low:g}, {self.high:g}] is empty")
+        return self
+
     @property
     def says(self) -> str:
         return getattr(self.function, "__name__", "function")
@@ -559,7 +567,7 @@ class Function(Rule):
             value = self.function(tokens, labels)
         except Exception as err:
             raise ParameterError(f"rule {self.text!r} fails on {where}: {type(err).__name__}: {err}") from err
-        if isinstance(value, bool | int | float) and isfinite(value):
+        if isinstance(value, Real | np.bool_) and isfinite(value):
             return float(value)
         raise ParameterError(f"rule {self.text!r} returns {value!r:.40} on {where}, expected a finite number")
 
@@ -573,11 +581,16 @@ VOCABULARY: dict[str, type[Rule]] = {
 }  # fmt: skip
 
 
-def explain(err: ValidationError) -> str:
-    """The first complaint of pydantic in one sentence."""
-    first = err.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in first["loc"] if str(part).isidentifier() and "[" not in str(part))
-    message = first["msg"].removeprefix("Value error, ")
+def explain(err: ValidationError, key: str = "") -> str:
+    """The first complaint of pydantic in one sentence; `key` names the entry that need not be named.
+
+    Where a value could be of several types, a complaint about a value of the right type goes first.
+    """
+    errors = err.errors(include_url=False)
+    first = next((e for e in errors if not e["type"].endswith(("_type", "literal_error"))), errors[0])
+    path = first["loc"][1:] if first["loc"][:1] == (key,) and first["type"] != "missing" else first["loc"]
+    place = ".".join(str(part) for part in path if str(part).isidentifier() and "[" not in str(part))
+    message = first["msg"].removeprefix("Value error, ").replace("dictionary", "mapping").replace("tuple", "list")
     message = message[:1].lower() + message[1:]
     if first["type"] in ("missing", "extra_forbidden"):
         return f"{message}: {place}"

@@ -4,20 +4,20 @@
     Targets   where the counts should lie, and what it costs if they do not
 
 A term is numbered k; terms that only serve as divisors of others come last and have weight 0.  Functions of the user
-cannot be compiled: they are kept aside in `functions`.
+cannot be compiled: they are kept aside in `functions`, with the sequences X that they look at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from semistruct.batch import starts
-from semistruct.constraints.events import Event, FunctionEvent, LengthEvent, OrderEvent, StartEvent, StepEvent, TokenEvent
+from semistruct.constraints.events import Event, LengthEvent, OrderEvent, StartEvent, StepEvent, TokenEvent
 from semistruct.constraints.kernels import count_sequences, penalty, total_of
 from semistruct.constraints.rules import Function, Rule, Term
 from semistruct.constraints.words import WordTest
@@ -82,6 +82,25 @@ class Targets(NamedTuple):
     group: np.ndarray
 
 
+class Classes(NamedTuple):
+    """Tokens of one class are spoken of by the same tests: those marked in its row of class_tests; so for steps."""
+
+    token_class: np.ndarray
+    class_tests: np.ndarray
+    step_class: np.ndarray
+    class_steps: np.ndarray
+
+
+class Costs(NamedTuple):
+    """Costs by class: token (classes, Y), step (classes, Y, Y), and first (Y,) for the label of the first token."""
+
+    token_class: np.ndarray
+    token: np.ndarray
+    step_class: np.ndarray
+    step: np.ndarray
+    first: np.ndarray
+
+
 @dataclass(frozen=True)
 class Tally:
     """The counts of a labelled corpus and what they cost.
@@ -112,6 +131,7 @@ class RuleTables:
     events: Events
     targets: Targets
     functions: tuple[Function, ...]
+    X: Sequence[Any] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -133,11 +153,50 @@ class RuleTables:
     def _level(self, level: str) -> np.ndarray:
         return np.array([k for k, r in enumerate(self.rule_of) if self.rules[r].level == level], np.int64)
 
+    @cached_property
+    def plain(self) -> np.ndarray:
+        """(K,): the price per event of terms that cost the same for every event; 0 for all other terms."""
+        t, additive = self.targets, np.zeros(self.n_terms)
+        for k in self.instance:
+            local = isinstance(self.terms[k].event, TokenEvent | StepEvent)
+            if local and t.high[k] == 0 and t.low[k] == -np.inf and t.power[k] == 1 and t.per[k] == -1:
+                additive[k] = t.weight[k]
+        return additive
+
+    @cached_property
+    def classes(self) -> Classes:
+        """The tokens, and the steps into them, grouped by the tests that speak of them."""
+        e = self.events
+        token_class, class_tests = _classes(e.token_ptr, e.token_test, len(e.test_term))
+        step_class, class_steps = _classes(e.step_ptr, e.step_test, len(e.step_term))
+        return Classes(token_class, class_tests, step_class, class_steps)
+
+    def potentials(self, price: np.ndarray) -> Costs:
+        """What labels and steps cost if every event of term k costs price[k] (lengths and order apart)."""
+        e, c = self.events, self.classes
+        Y = len(self.labels)
+        token = c.class_tests @ (price[e.test_term][:, None] * e.test_mask)
+        step = np.tensordot(c.class_steps, price[e.step_term][:, None, None] * e.step_mask, 1)
+        label, start = (
+            np.bincount(np.repeat(np.arange(Y), np.diff(ptr)), price[term], Y)
+            for ptr, term in ((e.label_ptr, e.label_term), (e.start_ptr, e.start_term))
+        )
+        return Costs(c.token_class, token + label, c.step_class, step + start * (1 - np.eye(Y)), start)
+
     def count(self, y: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """(n, K): every count of every sequence, labelled y (n_tokens,)."""
         counts = np.zeros((len(self), self.n_terms))
         spread(count_sequences, np.arange(len(self)), self.events, self.offsets, y, counts, n_jobs=n_jobs)
         return counts
+
+    def broken(self, y: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """(n, number of rules): where the labels of a sequence break an instance rule."""
+        t, counts = self.targets, self.count(y, n_jobs)
+        counts[:, t.per == -2] /= np.diff(self.offsets)[:, None]
+        out = np.zeros((len(self), len(self.rules)), bool)
+        for k in self.instance:
+            out[:, self.rule_of[k]] |= (counts[:, k] < t.low[k]) | (counts[:, k] > t.high[k])
+        return out
 
     def tally(self, y: np.ndarray, n_jobs: int | None = None) -> Tally:
         """Count and price a labelling of all sequences."""
@@ -173,6 +232,7 @@ def compile_rules(constraints: Constraints, X: Sequence[Any], labels: Sequence[s
         events=builder.events(),
         targets=_targets(compiled, found, divisors),
         functions=functions,
+        X=X,
     )
 
 
@@ -201,7 +261,10 @@ class _Builder:
 
     def __init__(self, X: Sequence[Any], labels: tuple[str, ...]) -> None:
         self.X, self.labels, self.number = X, labels, {label: y for y, label in enumerate(labels)}
-        self.offsets = starts(np.array([len(x) for x in X], np.int64))
+        lengths = np.array([len(x) for x in X], np.int64)
+        if not lengths.all():
+            raise DataError(f"sequence {int(np.argmin(lengths))} has no tokens")
+        self.offsets = starts(lengths)
         self.first = np.zeros(self.offsets[-1], bool)
         self.first[self.offsets[:-1]] = True
         self.last = np.roll(self.first, -1)
@@ -297,6 +360,18 @@ class _Builder:
             column(self.lengths, 0), masks(self.lengths, (Y,)), column(self.lengths, 2), column(self.lengths, 3),
             column(self.orders, 0), column(self.orders, 1), column(self.orders, 2),
         )  # fmt: skip
+
+
+def _classes(ptr: np.ndarray, tests: np.ndarray, n_tests: int) -> tuple[np.ndarray, np.ndarray]:
+    """Number the distinct sets of tests: (class of each place, (classes, n_tests) which tests it has)."""
+    bits = 62
+    codes = np.zeros((len(ptr) - 1, max(-(-n_tests // bits), 1)), np.int64)
+    place = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    np.bitwise_or.at(codes, (place, tests // bits), np.left_shift(1, tests % bits))
+    distinct, of = np.unique(codes, axis=0 if codes.shape[1] > 1 else None, return_inverse=True)
+    distinct = distinct.reshape(-1, codes.shape[1])
+    q = np.arange(n_tests)
+    return of.reshape(-1).astype(np.int32), ((distinct[:, q // bits] >> (q % bits)) & 1).astype(float)
 
 
 def _joined(parts: list[Any], pick: Callable[[int, Any], np.ndarray]) -> np.ndarray:

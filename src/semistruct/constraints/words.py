@@ -17,30 +17,32 @@ CLASSES: dict[str, Callable[[str], bool]] = {"punctuation": is_punctuation, "new
 
 @dataclass(frozen=True)
 class WordTest:
-    """Is a word one of `words`, does it match `pattern` as a whole, or is it of one of `classes`?
+    """Is a word one of `words`, does it match one of `patterns` as a whole, or is it of one of `classes`?
 
     A word written in lower case stands for any case: `pp` also finds `PP`, but `CA` finds `CA` only.
     """
 
     words: frozenset[str] = frozenset()
-    pattern: str | None = None
+    patterns: tuple[str, ...] = ()
     classes: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, marks: Iterable[str]) -> WordTest:
         """From a list of class names and patterns."""
         marks = list(marks)
-        patterns = [f"(?:{mark})" for mark in marks if mark not in CLASSES]
-        return cls(pattern="|".join(patterns) or None, classes=frozenset(marks) & frozenset(CLASSES))
+        patterns = tuple(mark for mark in marks if mark not in CLASSES)
+        return cls(patterns=patterns, classes=frozenset(marks) & frozenset(CLASSES))
 
     def __call__(self, word: str) -> bool:
         if word in self.words or word.lower() in self.words or any(CLASSES[name](word) for name in self.classes):
             return True
-        if self.pattern is None:
-            return False
-        try:
-            return regex.fullmatch(self.pattern, word, timeout=PATIENCE) is not None
-        except TimeoutError:
-            raise ParameterError(
-                f"the pattern {self.pattern!r} takes more than {PATIENCE:g} s on the word {word!r:.40}; simplify it"
-            ) from None
+        return any(_matches(pattern, word) for pattern in self.patterns)
+
+
+def _matches(pattern: str, word: str) -> bool:
+    try:
+        return regex.fullmatch(pattern, word, timeout=PATIENCE) is not None
+    except TimeoutError:
+        raise ParameterError(
+            f"the pattern {pattern!r} takes more than {PATIENCE:g} s on the word {word!r:.40}; simplify it"
+        ) from None

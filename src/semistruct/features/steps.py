@@ -13,7 +13,7 @@ from semistruct.features.words import is_punctuation, word_of
 
 StepTemplate = Callable[[list[Token]], list[int]]
 
-LINE_BREAKS = {"*NEWLINE*", "\\n", "<br>", "⏎"}
+LINE_BREAKS = {"*NEWLINE*", "\n", "\\n", "<br>", "⏎"}
 
 
 def plain() -> tuple[StepTemplate, int]:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semistruct import metrics, params
 from semistruct.batch import UNKNOWN
+from semistruct.constraints import Constraints
 from semistruct.errors import DataError, ParameterError
 from semistruct.model import Model
 from semistruct.params import Rule
@@ -37,23 +38,44 @@ class SequenceLabeller(BaseEstimator):
         check_is_fitted(self, "model_")
         return list(self.model_.labels)
 
-    def predict(self, X: Sequence[Any], *, n_best: int | None = None) -> list[Any]:
-        """The labels of each sequence; with n_best=k a list of (labels, score) pairs for each, best first."""
-        check_is_fitted(self, "model_")
+    def predict(
+        self,
+        X: Sequence[Any],
+        *,
+        constraints: bool | Constraints = False,
+        corpus: bool = False,
+        n_best: int | None = None,
+    ) -> list[Any]:
+        """The labels of each sequence; with n_best=k a list of (labels, score) pairs for each, best first.
+
+        constraints  True: obey the instance rules the model was given, or those given here
+        corpus       obey the corpus rules too, taking X for the corpus
+        """
+        rules = self._rules(constraints)
+        if corpus and (rules is None or n_best is not None):
+            raise ParameterError("corpus=True needs constraints, and is not for n_best")
         if n_best is None:
-            return self.model_.predict(X, self.n_jobs)
+            return self.model_.predict(X, self.n_jobs, rules, corpus)
         if not params.at_least_one.test(n_best):
             raise ParameterError(f"n_best={n_best!r}: n_best must be {params.at_least_one.words}")
-        return self.model_.predict_k(X, n_best, self.n_jobs)
+        return self.model_.predict_k(X, n_best, self.n_jobs, rules)
 
-    def decision_function(self, X: Sequence[Any]) -> np.ndarray:
+    def decision_function(self, X: Sequence[Any], *, constraints: bool | Constraints = False) -> np.ndarray:
         """(n, 2): the score of the predicted labelling and its margin over the runner-up."""
-        check_is_fitted(self, "model_")
-        return self.model_.margins(X, self.n_jobs)
+        rules = self._rules(constraints)
+        return self.model_.margins(X, self.n_jobs, rules)
 
-    def score(self, X: Sequence[Any], y: Sequence[Any]) -> float:
+    def score(self, X: Sequence[Any], y: Sequence[Any], *, constraints: bool | Constraints = False) -> float:
         """Token accuracy."""
-        return metrics.token_accuracy(y, self.predict(X))
+        return metrics.token_accuracy(y, self.predict(X, constraints=constraints))
+
+    def _rules(self, constraints: bool | Constraints) -> Constraints | None:
+        check_is_fitted(self, "model_")
+        if not isinstance(constraints, bool):
+            return constraints
+        if constraints and self.model_.constraints is None:
+            raise ParameterError("constraints=True, but the model was fitted without constraints")
+        return self.model_.constraints if constraints else None
 
     def save(self, path: str | os.PathLike[str], *, card: dict[str, Any] | None = None) -> None:
         """Write the fitted estimator to one file, with `card` (scores, the origin of the data) for its readers."""
@@ -90,6 +112,12 @@ def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> No
 def is_known(labels: Sequence[Any] | None) -> bool:
     """At least one label is known."""
     return labels is not None and any(label is not None for label in labels)
+
+
+def all_labels(y: Sequence[Any], constraints: Constraints | None) -> tuple[str, ...]:
+    """The labels to tell apart, sorted: those that occur in y and those that the rules declare."""
+    seen = {str(label) for row in y if row is not None for label in row if label is not None}
+    return tuple(sorted(seen)) if constraints is None else constraints.all_labels(seen)
 
 
 def label_codes(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str]) -> np.ndarray:

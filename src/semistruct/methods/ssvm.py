@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,10 +12,12 @@ from sklearn.utils import check_random_state
 from semistruct import params
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import decode
+from semistruct.constraints import Constraints
 from semistruct.errors import DataError
 from semistruct.features import Encoder
-from semistruct.methods.base import Pairs, SequenceLabeller, check_data, is_known, label_codes
+from semistruct.methods.base import Pairs, SequenceLabeller, all_labels, check_data, is_known, label_codes
 from semistruct.methods.search import Known, search_C
+from semistruct.methods.trust import trusted
 from semistruct.model import Model
 from semistruct.params import check_params
 from semistruct.solvers.sdm import DualState, Problem, Solution, Watch, solve
@@ -38,6 +40,8 @@ class SSVM(SequenceLabeller):
     ----------
     C : weight of the losses, or "auto": the best of a grid on the dev data, else by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
+    constraints : Constraints; they do not change what is learned, but `predict(X, constraints=True)` obeys them, hard
+        ones always and others as far as `semistruct.methods.trust` makes them weigh
     tol : the relative duality gap to reach
     max_passes : give up, with a warning, after so many passes over the data
     n_jobs : threads, None for all; does not change the result
@@ -61,6 +65,7 @@ class SSVM(SequenceLabeller):
     rules: ClassVar = {
         "C": params.positive | params.the_word("auto"),
         "features": params.features,
+        "constraints": params.none | params.constraints,
         "tol": params.positive,
         "max_passes": params.at_least_one,
         "n_jobs": params.none | params.at_least_one,
@@ -71,6 +76,7 @@ class SSVM(SequenceLabeller):
         self,
         C: float | str = DEFAULT_C,
         features: str | Sequence[str] = "default",
+        constraints: Constraints | None = None,
         tol: float = 0.01,
         max_passes: int = 1000,
         n_jobs: int | None = None,
@@ -78,6 +84,7 @@ class SSVM(SequenceLabeller):
     ) -> None:
         self.C = C
         self.features = features
+        self.constraints = constraints
         self.tol = tol
         self.max_passes = max_passes
         self.n_jobs = n_jobs
@@ -106,20 +113,27 @@ class SSVM(SequenceLabeller):
             raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
         weight = weight[keep]
         X, y = [X[i] for i in keep], [y[i] for i in keep]
-        labels = tuple(sorted({str(label) for row in y for label in row if label is not None}))
+        labels = all_labels(y, self.constraints)
         encoder = Encoder.for_data(X, self.features)
         batch = encoder.fit(X)
         known = label_codes(y, batch.lengths.tolist(), labels)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
-        self._choose_C(batch, known, weight, _encoded(dev, encoder, labels), watch)
-        solution = self._learn(batch, known, self.C_ * weight, tol=self.tol, watch=watch)
+        self._choose_C(batch, known, len(labels), weight, _encoded(dev, encoder, labels), watch)
+        solution = self._learn(batch, known, len(labels), self.C_ * weight, tol=self.tol, watch=watch)
         self.history_ = [asdict(record) for record in solution.history]
         self.stop_ = solution.stop
-        self.model_ = Model(labels, encoder, solution.state.chain).compact()
+        model = Model(labels, encoder, solution.state.chain, self.constraints).compact()
+        self.model_ = replace(model, constraints=trusted(model, len(y), dev, self.n_jobs))
         return self
 
     def _choose_C(
-        self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, dev: Known | None, watch: Watch | None
+        self,
+        batch: SequenceBatch,
+        known: np.ndarray,
+        n_labels: int,
+        weight: np.ndarray,
+        dev: Known | None,
+        watch: Watch | None,
     ) -> None:
         self.search_: list[dict[str, float]] = []
         if not isinstance(self.C, str):
@@ -127,7 +141,7 @@ class SSVM(SequenceLabeller):
             return
 
         def learn(batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, start: DualState | None) -> Solution:
-            return self._learn(batch, known, weight, tol=max(self.tol, SEARCH_TOL), start=start, watch=watch)
+            return self._learn(batch, known, n_labels, weight, tol=max(self.tol, SEARCH_TOL), start=start, watch=watch)
 
         self.search_ = search_C(learn, (batch, known), dev, weight, self.seed_, self.n_jobs)
         best = max(self.search_, key=lambda row: row["token_accuracy"], default={"C": DEFAULT_C})
@@ -137,6 +151,7 @@ class SSVM(SequenceLabeller):
         self,
         batch: SequenceBatch,
         known: np.ndarray,
+        n_labels: int,
         weight: np.ndarray,
         *,
         tol: float,
@@ -149,7 +164,7 @@ class SSVM(SequenceLabeller):
         for level in (tol,) if complete else (max(tol, ROUGH_TOL), tol):
             for _ in range(COMPLETIONS):
                 solution = solve(
-                    Problem(batch, int(known.max()) + 1, target, weight, cost),
+                    Problem(batch, n_labels, target, weight, cost),
                     tol=level,
                     max_passes=self.max_passes,
                     start=start,

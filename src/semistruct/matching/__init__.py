@@ -1,0 +1,1 @@
+"""Labellings under rules: exact search, label switching, bounds."""

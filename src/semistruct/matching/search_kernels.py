@@ -1,0 +1,464 @@
+"""The best labelling of one sequence under rules that see more than two neighbouring labels.
+
+Partial labellings grow from left to right, one layer of them per position.  A state holds what the rules still need
+to know of a prefix: its last label, how long the last block is, and the counts of the tracked terms.  A prefix
+that another one dominates is struck, and so is one whose bound
+
+    score of the prefix - its penalty + the best score of any rest    (`ahead`, a max-backward pass)
+
+is below `floor`, the value of a labelling already known.  If no layer outgrows its width the result is exact; else it
+is that of a beam search.  What makes the bound sharp are multipliers (`toll`): every start of a block of label z pays
+toll[z], and is given back what the rules allow it to use of that (Lagrangian relaxation of the numbers of blocks).
+
+    unary (T, Y), step (K, Y, Y), kind (T,)   as in `chain.kernels`, local rules already subtracted
+    row                                       counts of the tracked terms, then one mark per label in `order` rules
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from semistruct.chain.kernels import max_backward, path_score, token_scores, viterbi
+from semistruct.constraints.kernels import distance
+
+ROUNDS = 12  # of improving the tolls
+
+
+class Track(NamedTuple):
+    """The terms that are part of a state.
+
+    term (G,)    their numbers; slot (K,) the place of a term in the row, or -1
+    cap (G,)     counts above it are all alike
+    more_price, fewer_price  what a count that is one more, one less, can cost in the future (inf: any amount)
+    seen (Y,)    the place of the mark "this label has occurred", or -1
+    blocks (Y,)  the place of a term that counts the blocks of a label, or -1
+    least, most (Y,)         how many blocks of a label there may be
+    least_price, most_price  what every missing and every surplus block costs at least
+    longest      block lengths above it are all alike
+    size         of a row
+    """
+
+    term: np.ndarray
+    slot: np.ndarray
+    cap: np.ndarray
+    more_price: np.ndarray
+    fewer_price: np.ndarray
+    seen: np.ndarray
+    blocks: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    least_price: np.ndarray
+    most_price: np.ndarray
+    longest: int
+    size: int
+
+
+@njit(cache=True, nogil=True)
+def a_little_below(value):
+    """By more than rounding may have done to it."""
+    return value - 1e-9 * abs(value) - 1e-7 if value > -np.inf else value
+
+
+@njit(cache=True, nogil=True)
+def excess_cost(targets, k, count, n_tokens, sign):
+    """What term k costs for lying above (sign > 0) or below (sign < 0) its range."""
+    value = count / n_tokens if targets.per[k] == -2 else count
+    if (value - targets.high[k] if sign > 0 else targets.low[k] - value) <= 0:
+        return 0.0
+    v = distance(targets, k, value)
+    return targets.weight[k] * (v * v if targets.power[k] == 2 else v)
+
+
+@njit(cache=True, nogil=True)
+def bump(targets, track, k, n_tokens, row):
+    """One more event of term k: its count in the row grows; returns what that costs."""
+    g = track.slot[k]
+    if g < 0:
+        return 0.0
+    before, count = row[g], row[g] + 1
+    row[g] = min(count, track.cap[g])
+    if targets.group[k] < 0:
+        return excess_cost(targets, k, count, n_tokens, 1) - excess_cost(targets, k, before, n_tokens, 1)
+    if count <= targets.high[k] or before > targets.high[k]:
+        return 0.0
+    others = 0
+    for h in range(len(track.term)):
+        j = track.term[h]
+        others += h != g and targets.group[j] == targets.group[k] and row[h] > targets.high[j]
+    return targets.weight[k] * (2.0 * others + 1.0 if targets.power[k] == 2 else 1.0)
+
+
+@njit(cache=True, nogil=True)
+def end_block(events, targets, track, y, run, n_tokens, row):
+    """What it costs that a block of y ends after `run` tokens."""
+    cost = 0.0
+    for q in range(len(events.length_term)):
+        if events.length_mask[q, y] and (run < events.least[q] or run > events.most[q]):
+            cost += bump(targets, track, events.length_term[q], n_tokens, row)
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def begin_block(events, targets, track, z, n_tokens, row):
+    """What it costs that a block of z begins."""
+    cost = 0.0
+    for j in range(events.start_ptr[z], events.start_ptr[z + 1]):
+        cost += bump(targets, track, events.start_term[j], n_tokens, row)
+    for q in range(len(events.order_term)):
+        if events.order_first[q] == z and row[track.seen[events.order_then[q]]]:
+            cost += bump(targets, track, events.order_term[q], n_tokens, row)
+    if track.seen[z] >= 0:
+        row[track.seen[z]] = 1
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def put_label(events, targets, track, token, y, z, n_tokens, row):
+    """What the tracked terms cost at one token: label z after y (y < 0 at the first token)."""
+    cost = 0.0
+    for j in range(events.token_ptr[token], events.token_ptr[token + 1]):
+        q = events.token_test[j]
+        if events.test_mask[q, z]:
+            cost += bump(targets, track, events.test_term[q], n_tokens, row)
+    for j in range(events.label_ptr[z], events.label_ptr[z + 1]):
+        cost += bump(targets, track, events.label_term[j], n_tokens, row)
+    if y >= 0 and y != z:
+        for j in range(events.step_ptr[token], events.step_ptr[token + 1]):
+            q = events.step_test[j]
+            if events.step_mask[q, y, z]:
+                cost += bump(targets, track, events.step_term[q], n_tokens, row)
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def what_is_missing(targets, track, n_tokens, row):
+    """What tracked terms cost at the end for being below their range."""
+    cost = 0.0
+    for k in track.term:
+        cost += excess_cost(targets, k, row[track.slot[k]], n_tokens, -1)
+    return cost
+
+
+@njit(cache=True, nogil=True)
+def nth_largest(work, n, rank):
+    """The value with `rank` larger ones among work[:n] (Hoare's selection, which reorders them)."""
+    low, high = 0, n - 1
+    while low < high:
+        pivot, i, j = work[(low + high) // 2], low, high
+        while i <= j:
+            while work[i] > pivot:
+                i += 1
+            while work[j] < pivot:
+                j -= 1
+            if i <= j:
+                work[i], work[j] = work[j], work[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            high = j
+        elif rank >= i:
+            low = i
+        else:
+            break
+    return work[rank]
+
+
+@njit(cache=True, nogil=True)
+def dominates(track, score, run, rows, m, n):
+    """No rest of the sequence can make candidate n better than m: m is ahead by more than its counts can cost it."""
+    if run[m] != run[n]:
+        return False
+    lead = score[m] - score[n]
+    for g in range(rows.shape[1]):
+        more = rows[m, g] - rows[n, g]
+        if more > 0:
+            lead -= more * track.more_price[g]
+        elif more < 0:
+            lead += more * track.fewer_price[g]
+    return lead >= 0
+
+
+@njit(cache=True, nogil=True)
+def enter(track, score, run, rows, head, following, n):
+    """Put candidate n on the list of its label unless one there dominates it; strike those it dominates.
+
+    Returns how many candidates there are more now; the struck ones get the score -inf.
+    """
+    change, before, m = 1, -1, head
+    while m >= 0:
+        if dominates(track, score, run, rows, m, n):
+            return 0, head
+        m = following[m]
+    m = head
+    while m >= 0:
+        if dominates(track, score, run, rows, n, m):
+            score[m] = -np.inf
+            change -= 1
+            if before < 0:
+                head = following[m]
+            else:
+                following[before] = following[m]
+        else:
+            before = m
+        m = following[m]
+    following[n] = head
+    return change, n
+
+
+@njit(cache=True, nogil=True)
+def refund(toll, track, z, n):
+    """What the (n+1)st block of z takes away from the tolls that are given back."""
+    if toll[z] > 0:
+        return toll[z] if n < track.most[z] else 0.0
+    return toll[z] if n < track.least[z] else 0.0
+
+
+@njit(cache=True, nogil=True)
+def allowance(toll, track):
+    """The tolls that are given back at the start: of the blocks that may be, and those that must be."""
+    total = 0.0
+    for z in range(len(toll)):
+        if toll[z] != 0:
+            total += toll[z] * (track.most[z] if toll[z] > 0 else track.least[z])
+    return total
+
+
+@njit(cache=True, nogil=True)
+def search(unary, step, kind, ahead, toll, events, targets, track, first, width, floor, paths, values):
+    """Write the len(paths) best labellings and their values (-inf where fewer were found); True if exact.
+
+    ahead  (T, Y) best score of the rest, tolls paid
+    If only the best is wanted, prefixes that another one dominates are struck.
+    """
+    T, Y = unary.shape
+    G, room = track.size, width * Y
+    label, back = np.empty((T, width), np.int16), np.empty((T, width), np.int32)
+    score, run, rows = np.empty(room), np.empty(room, np.int64), np.empty((room, G), np.int64)
+    rest, tag, parent = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
+    old_score, old_spare, old_run = np.empty(width), np.empty(width), np.empty(width, np.int64)
+    old_rows = np.zeros((width, G), np.int64)
+    head, following, bound = np.empty(Y, np.int64), np.empty(room, np.int64), np.empty(room)
+    exact, alive = True, 1
+    old_score[0], old_spare[0] = 0.0, allowance(toll, track)
+    for t in range(T):
+        n, many = 0, 0
+        for z in range(Y):
+            head[z] = -1
+        for p in range(alive):
+            y = -1 if t == 0 else label[t - 1, p]
+            for z in range(Y):
+                s, r = old_score[p] + unary[t, z], old_spare[p] + ahead[t, z]
+                if t > 0:
+                    s += step[kind[t], y, z]
+                if y != z:
+                    r -= refund(toll, track, z, old_rows[p, track.blocks[z]] if track.blocks[z] >= 0 else 0)
+                if s + r < floor or s == -np.inf:
+                    continue
+                for g in range(G):
+                    rows[n, g] = old_rows[p, g]
+                length = 1
+                if y == z:
+                    length = min(old_run[p] + 1, track.longest)
+                else:
+                    if t > 0:
+                        s -= end_block(events, targets, track, y, old_run[p], T, rows[n])
+                    s -= begin_block(events, targets, track, z, T, rows[n])
+                s -= put_label(events, targets, track, first + t, y, z, T, rows[n])
+                if t == T - 1:
+                    s -= end_block(events, targets, track, z, length, T, rows[n])
+                    s -= what_is_missing(targets, track, T, rows[n])
+                    r = 0.0
+                if s + r < floor:
+                    continue
+                score[n], rest[n], run[n], tag[n], parent[n] = s, r, length, z, p
+                if len(values) > 1 or t == T - 1:
+                    many, n = many + 1, n + 1
+                    continue
+                change, head[z] = enter(track, score, run, rows, head[z], following, n)
+                many += change
+                n += head[z] == n
+        threshold, ties = -np.inf, n
+        if many > width:
+            exact = False
+            for i in range(n):
+                bound[i] = score[i] + rest[i]
+            threshold = nth_largest(bound, n, width - 1)
+            ties = width
+            for i in range(n):
+                ties -= score[i] + rest[i] > threshold
+        alive = 0
+        for i in range(n):
+            f = score[i] + rest[i]
+            if f == -np.inf or f < threshold or (f == threshold and ties == 0):
+                continue
+            ties -= f == threshold
+            label[t, alive], back[t, alive] = tag[i], parent[i]
+            old_score[alive], old_spare[alive], old_run[alive] = score[i], rest[i] - ahead[t, tag[i]], run[i]
+            for g in range(G):
+                old_rows[alive, g] = rows[i, g]
+            alive += 1
+    for r in range(len(values)):
+        best = -1
+        for i in range(alive):
+            if old_score[i] > -np.inf and (best < 0 or old_score[i] > old_score[best]):
+                best = i
+        values[r] = -np.inf
+        if best < 0:
+            continue
+        values[r], old_score[best] = old_score[best], -np.inf
+        place = best
+        for t in range(T - 1, -1, -1):
+            paths[r, t] = label[t, place]
+            place = back[t, place]
+    return exact
+
+
+@njit(cache=True, nogil=True)
+def tracked_cost(events, targets, track, first, y, row):
+    """What the tracked terms cost for a whole labelling."""
+    T = len(y)
+    for g in range(len(row)):
+        row[g] = 0
+    cost, run = 0.0, 0
+    for t in range(T):
+        before = y[t - 1] if t > 0 else -1
+        if before != y[t]:
+            if t > 0:
+                cost += end_block(events, targets, track, before, run, T, row)
+            cost += begin_block(events, targets, track, y[t], T, row)
+            run = 0
+        run += 1
+        cost += put_label(events, targets, track, first + t, before, y[t], T, row)
+    return cost + end_block(events, targets, track, y[T - 1], run, T, row) + what_is_missing(targets, track, T, row)
+
+
+class Scorer(NamedTuple):
+    """Sequences and the weights that score their labels, as in SequenceBatch and ChainWeights."""
+
+    offsets: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    kind: np.ndarray
+    tokens: np.ndarray
+    step: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def local_scores(scorer, costs, i, scale, bonus, known):
+    """(unary, kind) of sequence i: scale * model scores + bonus - the costs of local rules.
+
+    bonus  (n_tokens, Y), or empty; known  (n_tokens,) labels, or empty: other labels than a known one are forbidden
+    """
+    a, b = scorer.offsets[i], scorer.offsets[i + 1]
+    Y, S = scorer.tokens.shape[1], len(costs.step)
+    unary, kind = np.empty((b - a, Y)), np.empty(b - a, np.int64)
+    token_scores(scorer.indptr, scorer.indices, scorer.values, scorer.tokens, a, unary)
+    for t in range(b - a):
+        kind[t] = scorer.kind[a + t] * S + costs.step_class[a + t]
+        c = costs.token_class[a + t]
+        for y in range(Y):
+            unary[t, y] = scale * unary[t, y] - costs.token[c, y]
+            if t == 0:
+                unary[t, y] -= costs.first[y]
+            if len(bonus):
+                unary[t, y] += bonus[a + t, y]
+            if len(known) and known[a + t] >= 0 and known[a + t] != y:
+                unary[t, y] = -np.inf
+    return unary, kind
+
+
+@njit(cache=True, nogil=True)
+def with_tolls(unary, step, toll, tolled_unary, tolled_step):
+    """Scores in which every start of a block of z costs toll[z]: all labels pay, those that stay are given it back."""
+    T, Y = unary.shape
+    for t in range(T):
+        for y in range(Y):
+            tolled_unary[t, y] = unary[t, y] - toll[y]
+    for k in range(len(step)):
+        for y in range(Y):
+            tolled_step[k, y, y] = step[k, y, y] + toll[y]
+
+
+@njit(cache=True, nogil=True)
+def improve_tolls(toll, track, path, gap):
+    """Polyak's subgradient step towards tolls under which the best labelling has an allowed number of blocks.
+
+    gap  by how much the value of `path`, tolls paid, exceeds that of the best labelling known
+    """
+    over = np.zeros(len(toll))
+    for t in range(len(path)):
+        over[path[t]] += t == 0 or path[t] != path[t - 1]
+    size = 0.0
+    for z in range(len(toll)):
+        if toll[z] > 0 or over[z] > track.most[z]:
+            over[z] -= track.most[z]
+        elif toll[z] < 0 or over[z] < track.least[z]:
+            over[z] -= track.least[z]
+        else:
+            over[z] = 0.0
+        size += over[z] * over[z]
+    moved = False
+    for z in range(len(toll)):
+        if over[z] != 0:
+            new = min(max(toll[z] + gap / size * over[z], -track.least_price[z]), track.most_price[z])
+            if (toll[z] > 0 and new < 0) or (toll[z] < 0 and new > 0):
+                new = 0.0
+            moved = moved or new != toll[z]
+            toll[z] = new
+    return moved
+
+
+@njit(cache=True, nogil=True)
+def search_sequences(
+    which, scorer, step, costs, scale, bonus, known, events, targets, track, widths, paths, values, ceiling
+):
+    """The best labellings of each sequence under its rules: Viterbi if that obeys, else a search.
+
+    step    (kinds of steps * classes of steps, Y, Y), with the costs of local rules
+    widths  of the searches, growing; each finds a better floor for the next, until one is exact
+    ceiling (n,) receives an upper bound on the value of any labelling, the best value itself if that is certain
+    """
+    Y = scorer.tokens.shape[1]
+    row, toll, best_toll = np.empty(track.size, np.int64), np.empty(Y), np.empty(Y)
+    tolled_step = step.copy()
+    for i in which:
+        a, b = scorer.offsets[i], scorer.offsets[i + 1]
+        unary, kind = local_scores(scorer, costs, i, scale, bonus, known)
+        tolled, best, path = np.empty((b - a, Y)), np.empty((b - a, Y)), np.empty(b - a, np.int16)
+        ceiling[i], values[i, 0], exact = np.inf, -np.inf, False
+        for z in range(Y):
+            toll[z], best_toll[z] = 0.0, 0.0
+        for _ in range(ROUNDS):
+            with_tolls(unary, step, toll, tolled, tolled_step)
+            top = viterbi(tolled, tolled_step, kind, best, path) + allowance(toll, track)
+            if top < ceiling[i]:
+                ceiling[i] = top
+                for z in range(Y):
+                    best_toll[z] = toll[z]
+            if top == -np.inf:
+                break
+            value = path_score(unary, step, kind, path) - tracked_cost(events, targets, track, a, path, row)
+            if value > values[i, 0]:
+                values[i, 0] = value
+                for t in range(b - a):
+                    paths[0, a + t] = path[t]
+            exact = values[i, 0] >= a_little_below(ceiling[i])
+            if exact or not improve_tolls(toll, track, path, top - values[i, 0]):
+                break
+        if ceiling[i] == -np.inf or (exact and len(paths) == 1):
+            ceiling[i] = values[i, 0]
+            continue
+        floor = a_little_below(values[i, 0]) if len(paths) == 1 else -np.inf
+        with_tolls(unary, step, best_toll, tolled, tolled_step)
+        max_backward(tolled, tolled_step, kind, best)
+        found, value = np.empty((len(paths), b - a), np.int16), np.empty(len(paths))
+        for width in widths:
+            exact = search(unary, step, kind, best, best_toll, events, targets, track, a, width, floor, found, value)
+            if value[0] > values[i, 0] or len(paths) > 1:
+                values[i], paths[:, a:b] = value, found
+                floor = max(floor, a_little_below(value[-1]))
+            if exact:
+                ceiling[i] = values[i, 0]
+                break

@@ -1,0 +1,158 @@
+"""Random small corpora and random rules about them."""
+
+from itertools import pairwise
+
+from hypothesis import strategies as st
+
+from semistruct.constraints import Function
+from semistruct.constraints.rules import VOCABULARY
+
+LABELS = ["a", "b", "c", "d"]
+VOCABULARY_OF_WORDS = ["pp", "PP", "Pp", "CA", "ca", "x1", "1984", "ß", ".", ",", "--", "*NEWLINE*", "\\n", "<br>", "⏎"]
+PATTERNS = ["[Pp]+", r"\d{4}", "c|ca", ".", r"(x)\d", r"(.)\1", "[^a-z]*", "nothing"]
+MARKS = ["punctuation", "newline", *PATTERNS]
+SHARES = [0.0, 0.01, 0.2, 0.25, 0.3, 0.5, 2 / 3, 1.0]
+AMOUNTS = [0, 0.5, 1, 2, 3.5]
+
+EVERY_KIND = [
+    {"starts_with": ["a"]},
+    {"ends_with": ["b", "c"], "weight": 0.1},
+    {"at_most_once": "all", "penalty": "square", "weight": 1 / 3},
+    {"at_most_once": "all", "counting": "labels", "penalty": "square"},
+    {"at_most_once": ["a", "b"], "counting": "labels", "penalty": "square", "weight": 3},
+    {"exactly_once": ["a", "b"], "weight": "hard"},
+    {"present": ["c"]},
+    {"change_only_on": ["punctuation"]},
+    {"change_only_on": ["newline", "[Pp]+"], "side": "either", "level": "corpus", "fraction": 0.01},
+    {"words": ["pp", "CA"], "are": ["a"], "after": r"\W"},
+    {"words": ["pp", "ca"], "are": ["b"], "before": "[^x]+"},
+    {"pattern": r"\d+", "are_not": ["a"], "level": "corpus", "fraction": (0.9, None)},
+    {"min_length": 2},
+    {"max_length": 3, "labels": ["a", "c"]},
+    {"order": ["a", "b", "c"]},
+    {"follows": {"b": ["a", "c"], "c": ["b"]}},
+    {"never_follows": {"a": ["b"]}},
+    {"proportion": {"a": 0.3, "b": (0.5, 0.6)}},
+    {"count": {"c": 0.7}},
+]
+"""Descriptions of rules for the labels a, b and c."""
+
+
+def marks_of_capitals(words, labels):
+    """A rule of one's own: capitals do not have the label a."""
+    return sum(word[0].isupper() and y == "a" for word, y in zip(words, labels, strict=True))
+
+
+def length_less_changes(words, labels):
+    """A rule of one's own that is sometimes negative and no whole number."""
+    return len(words) / 2 - 1.25 * sum(y != z for y, z in pairwise(labels))
+
+
+@st.composite
+def corpora(draw, max_sequences=4, max_T=8):
+    """(X, y, labels): sequences of words, their labels, and all the labels in any order."""
+    labels = tuple(draw(st.permutations(LABELS))[: draw(st.integers(1, 4))])
+    lengths = draw(st.lists(st.integers(1, max_T), min_size=1, max_size=max_sequences))
+    X = [[draw(st.sampled_from(VOCABULARY_OF_WORDS)) for _ in range(n)] for n in lengths]
+    return X, [[draw(st.sampled_from(labels)) for _ in range(n)] for n in lengths], labels
+
+
+def _some(values, least=1, most=3):
+    return st.lists(st.sampled_from(values), min_size=least, max_size=most, unique=True)
+
+
+def _target(values):
+    """A number, or a range that may be open on one side."""
+
+    def as_range(pair):
+        low, high = sorted(pair)
+        return st.sampled_from([(low, high), (low, None), (None, high)])
+
+    return st.one_of(st.sampled_from(values), st.tuples(*[st.sampled_from(values)] * 2).flatmap(as_range))
+
+
+def _fits(rule):
+    """Lower bounds of shares cannot exceed all tokens together."""
+    lows = [share[0] if isinstance(share, tuple) else share for share in rule["proportion"].values()]
+    return sum(low or 0 for low in lows) <= 1
+
+
+def _record(key, value, always=None, **further):
+    """Descriptions of one kind; the kind is their first entry."""
+    drawn = st.fixed_dictionaries({key: value, **(always or {})}, optional=further)
+    return drawn.map(lambda rule: {key: rule[key], **rule})
+
+
+def _about_words(key, value, labels):
+    def record(level, about):
+        share = {"fraction": _target(SHARES), "unit": st.sampled_from(["fraction", "percent"])}
+        context = {"before": st.sampled_from(PATTERNS), "after": st.sampled_from(PATTERNS)}
+        further = context | share if level == "corpus" else context
+        return _record(key, value, {"level": st.just(level), about: _some(labels)}, **further)
+
+    return st.one_of(*[record(level, about) for level in ("instance", "corpus") for about in ("are", "are_not")])
+
+
+def _kinds(labels, functions):
+    """For every rule of the vocabulary the descriptions without what all rules have."""
+    some, levels = _some(labels), st.sampled_from(["instance", "corpus"])
+    side, units = st.sampled_from(["after", "either"]), st.sampled_from(["fraction", "percent"])
+    shares, amounts = (
+        st.dictionaries(st.sampled_from(labels), _target(values), min_size=1) for values in (SHARES, AMOUNTS)
+    )
+    in_corpus = {"level": st.just("corpus"), "fraction": _target(SHARES)}
+    followers = st.dictionaries(st.sampled_from(labels), some, min_size=1)
+    kinds = [
+        _record("starts_with", some),
+        _record("ends_with", some),
+        _record("at_most_once", st.one_of(st.just("all"), some), counting=st.sampled_from(["blocks", "labels"])),
+        _record("exactly_once", some),
+        _record("present", some),
+        _record("change_only_on", _some(MARKS), side=side),
+        _record("change_only_on", _some(MARKS), in_corpus, side=side, unit=units),
+        _about_words("words", _some(["pp", "PP", "CA", "1984", "ß", "nothing"]), labels),
+        _about_words("pattern", st.sampled_from(PATTERNS), labels),
+        _record("min_length", st.integers(1, 5), labels=some),
+        _record("max_length", st.integers(1, 5), labels=some),
+        _record("follows", followers),
+        _record("never_follows", followers),
+        _record("proportion", shares, level=levels, unit=units).filter(_fits),
+        _record("count", amounts, level=levels, of=st.sampled_from(["blocks", "tokens"])),
+    ]
+    if len(labels) > 1:
+        kinds.append(_record("order", _some(labels, 2, 4)))
+    if functions:
+        own = st.sampled_from([marks_of_capitals, length_less_changes])
+        bounds = {"low": st.sampled_from([-2.0, -0.5]), "high": st.sampled_from([0.0, 0.5])}
+        kinds.append(_record("function", own, level=levels, **bounds))
+    return kinds
+
+
+def descriptions(labels, functions=False):
+    """Rules as they stand in a rules file."""
+    common = st.fixed_dictionaries(
+        {},
+        optional={
+            "weight": st.sampled_from(["hard", 0.25, 1, 7.5]),
+            "penalty": st.sampled_from(["absolute", "square"]),
+        },
+    )
+    return st.one_of(_kinds(labels, functions)).flatmap(lambda rule: common.map(lambda more: {**rule, **more}))
+
+
+def built(rule):
+    """The rule of a description."""
+    key = next(iter(rule))
+    return (Function if key == "function" else VOCABULARY[key])(**rule)
+
+
+def rules(labels, functions=False):
+    return descriptions(labels, functions).map(built)
+
+
+@st.composite
+def cases(draw, functions=False, max_rules=6):
+    """(X, y, labels, descriptions of rules)."""
+    X, y, labels = draw(corpora())
+    some = st.lists(descriptions(labels, functions), max_size=max_rules)
+    return X, y, labels, draw(st.one_of(some, st.just(EVERY_KIND)) if set(labels) >= set("abc") else some)

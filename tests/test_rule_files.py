@@ -1,0 +1,270 @@
+"""Rules files: what they mean, every way to get them wrong, and those that come with semistruct."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from semistruct import read
+from semistruct.constraints import (
+    AtMostOnce,
+    ChangeOnlyOn,
+    Constraints,
+    Count,
+    EndsWith,
+    ExactlyOnce,
+    Follows,
+    Function,
+    MaxLength,
+    MinLength,
+    NeverFollows,
+    Order,
+    Pattern,
+    Present,
+    Proportion,
+    StartsWith,
+    Words,
+)
+from semistruct.constraints.checking import check_rules
+from semistruct.constraints.files import LONGEST, SHIPPED, dump_rules, parse_rules, read_rules, rules_from_dict, shipped
+from semistruct.errors import DataError, SemistructError
+
+DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+
+EVERY_RULE = [
+    StartsWith("a"),
+    EndsWith(["a", "b"], weight="hard"),
+    AtMostOnce(),
+    AtMostOnce(["a"], counting="labels", penalty="square"),
+    ExactlyOnce("a", name="one a"),
+    Present(["a", "b"], weight=0.5),
+    ChangeOnlyOn(["newline", "[.;]"], side="either"),
+    ChangeOnlyOn("punctuation", fraction=(None, 0.1), unit="percent"),
+    Words(["1984", "no", "null"], are="a", before=r"\d", after="x|y"),
+    Words("w", are_not=["a", "b"], fraction=0.9),
+    Pattern(r"\d+", are=["b"], level="corpus"),
+    MinLength(2),
+    MaxLength(7, labels="a"),
+    Order(["b", "a"]),
+    Follows({"a": ["b"]}),
+    NeverFollows({"a": "b", "b": ["a"]}),
+    Proportion({"a": 0.25, "b": (0.1, None)}),
+    Proportion({"a": (0.0, 0.5)}, level="instance", penalty="absolute", unit="fraction"),
+    Count({"a": 2, "b": (None, 1.5)}, of="tokens"),
+]
+
+
+# ---- what files mean
+
+
+def test_every_rule_can_be_written():
+    text = r"""
+labels: [b, a, yes]
+rules:
+  - starts_with: a
+  - {ends_with: [a, b], weight: hard}
+  - at_most_once: all
+  - {at_most_once: [a], counting: labels, penalty: square}
+  - {name: one a, exactly_once: a}
+  - {present: [a, b], weight: 0.5}
+  - {change_only_on: [newline, '[.;]'], side: either}
+  - {change_only_on: punctuation, fraction: [null, 0.1], unit: percent}
+  - words: [1984, no, null]
+    are: a
+    before: \d
+    after: x|y
+  - {words: w, are_not: [a, b], fraction: 0.9}
+  - {pattern: '\d+', are: b, level: corpus}
+  - min_length: 2
+  - {max_length: 7, labels: a}
+  - order: [b, a]
+  - follows: {a: b}
+  - never_follows: {a: b, b: [a]}
+  - proportion: {a: 0.25, b: [0.1, ~]}
+  - {proportion: {a: [0, 0.5]}, level: instance, penalty: absolute, unit: fraction}
+  - {count: {a: 2, b: [null, 1.5]}, of: tokens}
+"""
+    assert parse_rules(text) == Constraints(EVERY_RULE, ["a", "b", "yes"])
+
+
+def test_words_and_labels_are_texts_whatever_yaml_makes_of_them():
+    found = parse_rules("labels: [no, 1, null, 2001-01-01]\nrules:\n- words: [1984, 007, 1e3, off, ~, 0x1F]\n  are: no")
+    assert found.labels == ("1", "2001-01-01", "no", "null")
+    assert found.rules == (Words(["1984", "007", "1e3", "off", "~", "0x1F"], are="no"),)
+    assert parse_rules("rules:\n- {proportion: {1: 0.5}, name: 12}").rules == (Proportion({"1": 0.5}, name="12"),)
+
+
+def test_a_list_of_rules_may_be_empty_and_a_mark_of_byte_order_is_skipped(tmp_path):
+    (tmp_path / "r.yaml").write_bytes(b"\xef\xbb\xbflabels: [a]\nrules: []\n")
+    assert read_rules(tmp_path / "r.yaml") == Constraints([], ["a"])
+
+
+def test_dumped_rules_are_read_back():
+    rules = Constraints(EVERY_RULE, ["a", "b"])
+    dumped = dump_rules(rules)
+    assert rules_from_dict(json.loads(json.dumps(dumped, allow_nan=False))) == rules
+    assert dumped["labels"] == ["a", "b"]
+    assert dumped["rules"][:3] == [
+        {"starts_with": ["a"]},
+        {"ends_with": ["a", "b"], "weight": "hard"},
+        {"at_most_once": "all"},
+    ]
+    assert dumped["rules"][7] == {
+        "change_only_on": ["punctuation"], "level": "corpus", "fraction": [None, 0.1], "unit": "percent",
+    }  # fmt: skip
+    assert all(next(iter(entry)) == rule.key for entry, rule in zip(dumped["rules"], EVERY_RULE, strict=True))
+
+
+def test_functions_are_left_out_of_dumped_rules():
+    rules = Constraints([Function(lambda tokens, labels: 0), StartsWith("a")])
+    assert dump_rules(rules) == {"labels": None, "rules": [{"starts_with": ["a"]}]}
+
+
+@pytest.mark.parametrize("data", [[], {}, {"rules": None}, {"rules": ["x"]}, {"rules": [{}]}, {"rules": [{"x": 1}]}])
+def test_damaged_data_is_refused(data):
+    with pytest.raises(SemistructError):
+        rules_from_dict(data)
+
+
+# ---- what can be wrong with them; the message begins with the line
+
+BAD = {
+    "not YAML": ("rules:\n\t- x", "2: not YAML: "),
+    "unclosed list": ("rules:\n  - order: [a", "2: not YAML: "),
+    "odd character": ("rules:\n  - \x01", "2: not YAML: the character '\\x01'"),
+    "two documents": ("rules: []\n---\nrules: []\n", "2: not YAML: "),
+    "a list": ("- starts_with: a", "1: expected `rules:`"),
+    "a text": ("starts_with", "1: expected `rules:`"),
+    "no rules": ("labels: [a]", "1: expected `rules:`"),
+    "rules are no list": ("labels: [a]\nrules: x", "2: rules: expected a list"),
+    "rules are missing": ("labels: [a]\nrules:\n", "2: rules: expected a list"),
+    "labels are no list": ("labels: a\nrules: []", "1: labels: expected a list"),
+    "labels are empty": ("rules: []\nlabels: []", "2: labels: expected a list"),
+    "labels are lists": ("labels:\n- [a]\nrules: []", "2: labels: expected a text"),
+    "unknown part": ("rules: []\nlables: [a]", "2: nothing is called 'lables'; did you mean 'labels'?"),
+    "a rule that is a text": ("rules:\n- present: a\n- at_most_once", "3: a rule is written as"),
+    "unknown rule": (
+        "rules:\n- present: a\n- weight: 3\n  starts_wth: a",
+        "3: no rule is called 'starts_wth'; did you",
+    ),
+    "strange rule": ("rules:\n- zzzz: a", "2: no rule is called 'zzzz'; there are starts_with, "),
+    "no rule": ("rules:\n- {}", "2: no rule is called ''"),
+    "two rules": ("rules:\n- present: a\n\n- present: a\n  order: [a, b]", "4: present and order are two rules"),
+    "unknown entry": ("rules:\n- present: a\n  wieght: 3", "2: present: no entry is called 'wieght'; did you mean 'we"),
+    "twice": ("rules:\n- present: a\n  weight: 1\n  weight: 2", "4: 'weight' is written twice, first in line 3"),
+    "rules twice": ("rules: []\nrules: []", "2: 'rules' is written twice, first in line 1"),
+    "label twice": ("rules:\n- proportion: {a: 0.1,\n    a: 0.2}", "3: 'a' is written twice"),
+    "unknown label": (
+        "labels: [author, title]\nrules:\n- present: title\n- starts_with: autor",
+        "4: starts_with: unknown label 'autor'; did you mean 'author'?",
+    ),
+    "bad pattern": ("rules:\n- pattern: '('\n  are: a", "2: pattern: the pattern '(' does not compile"),
+    "bad neighbour": ("rules:\n- words: w\n  are: a\n  before: '['", "2: words: the pattern '[' does not compile"),
+    "bad mark": ("rules:\n- change_only_on: [newline, '*']", "2: change_only_on: the pattern '*' does not compile"),
+    "negative weight": ("rules:\n- present: a\n  weight: -1", "2: present: weight: input should be greater than 0"),
+    "weight NaN": ("rules:\n- present: a\n  weight: nan", "2: present: weight: input should be a finite number"),
+    "weight .nan": ("rules:\n- present: a\n  weight: .nan", "2: present: weight: input should be a valid number"),
+    "infinite weight": ("rules:\n- present: a\n  weight: inf", "2: present: weight: input should be a finite"),
+    "weight true": ("rules:\n- present: a\n  weight: true", "2: present: weight: input should be a valid number"),
+    "no weight": ("rules:\n- present: a\n  weight:", "2: present: weight: input should be a valid number"),
+    "large proportion": ("rules:\n- proportion: {a: 1.5}", "2: proportion: a: input should be less than or equal to 1"),
+    "proportion NaN": ("rules:\n- proportion: {a: nan}", "2: proportion: a: "),
+    "large sum": ("rules:\n- proportion: {a: 0.6, b: 0.6}", "2: proportion: the proportions add up to 120%"),
+    "empty range": ("rules:\n- proportion: {a: [0.5, 0.2]}", "2: proportion: the range [0.5, 0.2] is empty"),
+    "proportion of nothing": ("rules:\n- proportion: 0.3", "2: proportion: input should be a valid mapping"),
+    "length in words": ("rules:\n- min_length: three", "2: min_length: input should be a valid integer"),
+    "no such level": ("rules:\n- present: a\n  level: corpus", "2: present: this rule has no corpus level"),
+    "no labels for words": ("rules:\n- words: w", "2: words: either `are` or `are_not`"),
+    "missing value": ("rules:\n- words: w\n  are:", "3: words: are: expected a text, found nothing"),
+    "list as a key": ("rules:\n- ? [a]\n  : b", "2: before a colon: expected a text"),
+    "Python object": ("rules:\n- !!python/object/apply:os.system [ls]", "2: the tag tag:yaml.org,2002:python/object/"),
+    "own tag": ("rules:\n- present: !mine a", "2: the tag !mine is not allowed"),
+    "anchor": ("rules:\n- present: &x a", "2: anchors and aliases are not allowed"),
+    "bomb": ("labels:\n - &a [x, x]\nrules:\n - [*a, *a]", "2: anchors and aliases are not allowed"),
+    "alias": ("rules:\n- present: *x", "2: anchors and aliases are not allowed"),
+    "word like an alias": ("rules:\n- words: [$, *MONEY*]", "2: not YAML: while scanning an alias"),
+    "deep": ("rules:\n- " + "[" * 100_000, "2: nested more than 8 levels deep"),
+    "deep mapping": ("rules:\n- " + "{a: " * 2000, "2: nested more than 8 levels deep"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_files(tmp_path, case):
+    text, message = BAD[case]
+    path = tmp_path / "bad.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as found:
+        read_rules(path)
+    assert str(found.value).startswith(f"{path}:{message}")
+    assert len(str(found.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", ": the file is empty"),
+        (b"# nothing\n\n", ": the file is empty"),
+        ("rules:\n- words: Gödel\n".encode("latin-1"), ":2: not UTF-8 text"),
+        (b"#" * (LONGEST + 1), f": more than {LONGEST} bytes"),
+    ],
+    ids=["empty", "only a comment", "another encoding", "too long"],
+)
+def test_bad_bytes(tmp_path, content, message):
+    path = tmp_path / "bad.yaml"
+    path.write_bytes(content)
+    with pytest.raises(DataError) as found:
+        read_rules(path)
+    assert str(found.value).startswith(f"{path}{message}")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    names = "there are shipped ones: apartments, apartments-daso, "
+    with pytest.raises(DataError, match=f"no rules file nonesuch; {names}"):
+        read_rules("nonesuch")
+    with pytest.raises(DataError, match=f"no rules file .*none.yaml; {names}"):
+        read_rules(tmp_path / "none.yaml")
+    with pytest.raises(DataError, match="cannot read: is a directory"):
+        read_rules(tmp_path)
+
+
+# ---- those that come with semistruct
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_shipped_files_load_and_do_not_contradict_themselves(name):
+    rules = Constraints.from_file(name)
+    assert len(rules) >= 10
+    assert rules.labels is not None
+    texts = [rule.text for rule in rules.rules]
+    assert len(set(texts)) == len(texts)
+    assert "#" in (SHIPPED / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+def test_a_file_in_the_working_directory_goes_before_a_shipped_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    there = read_rules("citations")
+    (tmp_path / "citations").mkdir()
+    assert read_rules("citations") == there
+    (tmp_path / "citations").rmdir()
+    (tmp_path / "citations").write_text("rules: []")
+    assert read_rules("citations") == Constraints([])
+
+
+@pytest.mark.parametrize(
+    ("name", "corpus"), [("citations", "citations"), ("citations-daso", "citations"), ("headers", "headers")]
+)
+def test_shipped_rules_are_true(name, corpus):
+    path = DATA / corpus / "train.tsv"
+    if not path.exists():
+        pytest.skip(f"no corpus at {path}; set SEMISTRUCT_DATA")
+    data, rules = read(path), read_rules(name)
+    found = check_rules(rules, data.tokens, data.labels, n_examples=0)
+    assert set(rules.labels) == set(data.label_set)
+    assert all(rule.applies >= 9 and rule.share >= 0.9 for rule in found.rules)
+    assert found.obeying >= 0.75 * found.sequences
+    assert found.contradictions == []
+    if name == "citations-daso":
+        shares = {measure.text: measure for measure in found.rules[-1].measures}
+        assert len(shares) == len(rules.labels)
+        assert all(abs(measure.value - measure.low) <= 0.0005 for measure in shares.values())

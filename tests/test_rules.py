@@ -1,0 +1,540 @@
+"""The vocabulary of rules: what each of them means, by hand, and what it refuses."""
+
+import copy
+import pickle
+import time
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from pydantic import ValidationError
+
+import brute_rules
+from rule_strategies import EVERY_KIND, built
+from rule_strategies import rules as some_rules
+from semistruct.constraints import (
+    AtMostOnce,
+    ChangeOnlyOn,
+    Constraints,
+    Count,
+    EndsWith,
+    ExactlyOnce,
+    Follows,
+    Function,
+    MaxLength,
+    MinLength,
+    NeverFollows,
+    Order,
+    Pattern,
+    Present,
+    Proportion,
+    StartsWith,
+    Words,
+    words,
+)
+from semistruct.constraints.rules import HARD, VOCABULARY
+from semistruct.errors import ParameterError
+
+LABELS = ("a", "b", "c")
+
+
+def cost(rule, *pairs, labels=LABELS):
+    """What a rule costs on (text, labels) pairs, also when compiled: one word per label, `-` for any words."""
+    y = [list(row) for _, row in pairs]
+    X = [["w"] * len(row) if text == "-" else text.split(" ") for (text, _), row in zip(pairs, y, strict=True)]
+    found = Constraints([rule]).penalty(X, y, labels)
+    if not isinstance(rule, Function):
+        numbers = np.array([labels.index(label) for row in y for label in row], np.int16)
+        tally = Constraints([rule]).compile(X, labels).tally(numbers)
+        assert tally.penalty == pytest.approx(found, rel=1e-9, abs=1e-9)
+    return found
+
+
+def of(rule, y):
+    """The size of what is wrong with the labels of one sequence, whose words do not matter."""
+    return cost(rule, ("-", y)) / rule.cost
+
+
+# labels and blocks -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "wrong"),
+    [
+        (StartsWith("a"), {"a": 0, "b": 1, "ab": 0, "ba": 1, "bba": 1}),
+        (StartsWith(["a", "b"]), {"a": 0, "b": 0, "c": 1, "cab": 1}),
+        (EndsWith("a"), {"a": 0, "b": 1, "ab": 1, "ba": 0}),
+        (AtMostOnce(), {"a": 0, "aab": 0, "aba": 1, "abab": 2, "ababa": 3, "abcabc": 3}),
+        (AtMostOnce("a"), {"b": 0, "bcb": 0, "a": 0, "aba": 1, "abababab": 3}),
+        (AtMostOnce(["a", "b"]), {"cacbc": 0, "abab": 2}),
+        (AtMostOnce(counting="labels"), {"a": 0, "aba": 1, "ababa": 2, "abababa": 2, "abcabc": 3}),
+        (ExactlyOnce("a"), {"a": 0, "b": 1, "aa": 0, "aba": 1, "ababa": 2}),
+        (ExactlyOnce(["a", "b"]), {"c": 2, "ca": 1, "cab": 0, "aba": 1}),
+        (Present("a"), {"a": 0, "b": 1, "bab": 0, "aba": 0}),
+        (Present(["a", "b"]), {"c": 2, "cb": 1, "bab": 0}),
+        (MinLength(2), {"a": 1, "aa": 0, "ab": 2, "aba": 3, "aab": 1, "aabb": 0}),
+        (MinLength(3, labels="b"), {"a": 0, "b": 1, "abba": 1, "bbb": 0, "babbb": 1}),
+        (MinLength(1), {"a": 0, "aba": 0}),
+        (MaxLength(1), {"a": 0, "aa": 1, "aaaa": 1, "aabb": 2, "aba": 0}),
+        (MaxLength(2, labels=["a"]), {"aa": 0, "bbb": 0, "aaabbbaaa": 2}),
+        (Order(["a", "b"]), {"a": 0, "b": 0, "ab": 0, "ba": 1, "bab": 1, "baba": 2, "bcaaca": 2, "abab": 1}),
+        (Order(["a", "b", "c"]), {"abc": 0, "ac": 0, "cba": 3, "cab": 2, "bca": 2, "acb": 1}),
+        (Follows({"b": "a"}), {"b": 0, "ab": 0, "cb": 1, "bcb": 1, "acab": 0, "abb": 0}),
+        (Follows({"b": ["a", "c"], "c": "a"}), {"cbc": 1, "acb": 0, "bc": 1}),
+        (NeverFollows({"b": "a"}), {"b": 0, "ab": 1, "acb": 0, "ba": 0, "abab": 2, "bb": 0}),
+        (NeverFollows({"b": ["a", "c"], "c": "a"}), {"abc": 1, "acb": 2, "ba": 0}),
+        (Count({"a": 1}, level="instance", penalty="absolute"), {"a": 0, "b": 1, "aba": 1, "ababa": 2}),
+        (Count({"a": (1, 2)}, level="instance", penalty="absolute"), {"b": 1, "a": 0, "aba": 0, "abababa": 2}),
+        (Count({"a": (None, 1)}, level="instance"), {"b": 0, "a": 0, "ababa": 4}),
+        (Count({"a": (3, None)}, of="tokens", level="instance"), {"b": 9, "aab": 1, "aaaa": 0}),
+        (Count({"a": 1, "b": 0}, of="tokens", level="instance", penalty="absolute"), {"ab": 1, "aaabb": 4}),
+        (Proportion({"a": 0.5}, level="instance", unit="fraction"), {"ab": 0, "a": 0.25, "bbba": 0.0625}),
+        (Proportion({"a": 0.5}, level="instance"), {"ab": 0, "bbba": 625}),
+        (Proportion({"a": (0.25, 0.5)}, level="instance", penalty="absolute"), {"abbb": 0, "ab": 0, "aaab": 25}),
+    ],
+    ids=lambda part: part.says if hasattr(part, "says") else "",
+)  # fmt: skip
+def test_what_is_wrong_with_labels(rule, wrong):
+    assert {y: of(rule, y) for y in wrong} == wrong
+
+
+def test_every_sequence_pays():
+    assert cost(StartsWith("a", weight=2), ("-", "b"), ("-", "ab"), ("-", "ca")) == 4.0
+
+
+def test_a_label_named_twice_counts_once():
+    assert of(AtMostOnce(["a", "a"]), "aba") == 1
+    assert of(AtMostOnce(["a", "a"], counting="labels", penalty="square"), "aba") == 1
+    assert of(ExactlyOnce(["a", "a"]), "b") == 1
+    assert of(Present(["a", "a"]), "b") == 1
+
+
+def test_all_may_be_a_label():
+    assert AtMostOnce("all") == AtMostOnce()
+    assert of(AtMostOnce("all"), "aba") == 1
+    assert cost(AtMostOnce(["all"]), ("-", "aba"), labels=["a", "b", "all"]) == 0
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in EVERY_KIND if not {"change_only_on", "words", "pattern"} & set(rule)], ids=str
+)
+def test_every_short_labelling(rule):
+    for T in range(1, 6):
+        for y in product(LABELS, repeat=T):
+            wanted = brute_rules.price([rule], [["w"] * T], [y], LABELS, HARD)
+            assert Constraints([built(rule)]).penalty([["w"] * T], [y], LABELS) == pytest.approx(wanted, rel=1e-12)
+
+
+# changes of the label --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("marks", "side", "text", "y", "wrong"),
+    [
+        ("punctuation", "after", "x , y", "aab", 0),
+        ("punctuation", "after", "x , y", "abb", 1),
+        ("punctuation", "either", "x , y", "abb", 0),
+        ("punctuation", "either", "x y ,", "abb", 1),
+        ("punctuation", "after", "x", "a", 0),
+        ("punctuation", "after", "x y z", "aaa", 0),
+        ("punctuation", "after", "x y z", "aba", 2),
+        ("punctuation", "after", "-- y", "ab", 0),
+        ("punctuation", "after", "x. y", "ab", 1),  # a word with a full stop is a word
+        ("punctuation", "after", "*NEWLINE* y", "ab", 1),
+        ("newline", "after", "*NEWLINE* y", "ab", 0),
+        ("newline", "after", "<br> y", "ab", 0),
+        ("newline", "after", "\\n y", "ab", 0),
+        ("newline", "after", ", y", "ab", 1),
+        (["newline", "punctuation"], "after", "<br> x , y", "abbc", 0),
+        (["newline", r"x+"], "after", "xx y <br> z xxy u", "abbccb", 1),
+        (r"x+\.?", "after", "xx. y", "ab", 0),
+        (["(x)y", r"(.)\1"], "after", "zz y", "ab", 0),  # each pattern counts its own groups
+        (["(?x) z # a comment", "x"], "after", "z y", "ab", 0),
+        (["x|y", "z"], "after", "yz w", "ab", 1),
+    ],
+)
+def test_changes_away_from_marks(marks, side, text, y, wrong):
+    assert cost(ChangeOnlyOn(marks, side=side, weight=1), (text, y)) == wrong
+
+
+def test_the_fraction_of_changes_in_a_corpus():
+    pairs = [("x , y z", "aabc"), ("x y", "ab"), ("x .", "aa")]  # 3 changes, 2 of them after a word
+    assert cost(ChangeOnlyOn("punctuation", fraction=2 / 3), *pairs) == 0
+    assert cost(ChangeOnlyOn("punctuation", fraction=0.5, weight=6), *pairs) == pytest.approx(1, rel=1e-12)
+    assert cost(ChangeOnlyOn("punctuation", fraction=(None, 0.9)), *pairs) == 0
+    rule = ChangeOnlyOn("punctuation", fraction=(0.7, None), unit="percent", weight=3)
+    assert cost(rule, *pairs) == pytest.approx(10, rel=1e-12)
+
+
+# words -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "y", "wrong"),
+    [
+        (Words("pp", are="a"), "pp PP Pp p ppp", "bbbbb", 3),  # lower case stands for any case
+        (Words("CA", are="a"), "CA ca Ca", "bbb", 1),
+        (Words("Pp", are="a"), "pp PP Pp", "bbb", 1),
+        (Words(["pp", "CA"], are=["a", "b"]), "pp CA pp CA", "abcc", 2),
+        (Words("pp", are_not="a"), "pp pp pp x", "abca", 1),
+        (Words(["pp"], are_not=["a", "b"]), "pp pp pp", "abc", 2),
+        (Words(1984, are="a"), "1984 84", "bb", 1),
+        (Words("c++", are="a"), "C++ cc", "bb", 1),  # no pattern
+        (Words("a|b", are="a"), "a b", "bb", 0),
+        (Pattern("[Pp]+", are="a"), "pp PP ppx xpp x", "bbbbb", 2),
+        (Pattern("x|xy", are="a"), "x xy y", "bbb", 2),
+        (Pattern("ca", are="a"), "CA ca", "bb", 1),
+        (Pattern("(?i)ca", are="a"), "CA ca", "bb", 2),
+        (Pattern(r"(19|20)\d\d", are="a"), "1984 19845 '84", "bbb", 1),
+        (Words("x", are="a", before="y"), "x y x x", "bbbb", 1),
+        (Words("x", are="a", after="y"), "x y x x", "bbbb", 1),
+        (Words("x", are="a", before="y", after="z"), "y x z x z", "bbbbb", 1),
+        (Words("x", are="a", before=".*"), "x", "b", 0),  # there must be a token before
+        (Words("x", are="a", after=".*"), "x", "b", 0),
+        (Words("x", are="a", before=".*"), "x x", "bb", 1),
+        (Words("x", are="a", before="y"), "yy x", "bb", 0),
+        (Pattern(".", are_not="b", after=r"\d+"), "x 1 x 2", "bbbb", 2),
+    ],
+)
+def test_words_that_are_something(rule, text, y, wrong):
+    assert cost(rule, (text, y)) == 1000 * wrong
+
+
+def test_the_context_does_not_reach_into_other_sequences():
+    assert cost(Words("x", are="a", before="y"), ("z y", "bb"), ("x", "b")) == 0
+    assert cost(Words("x", are="a", after="y"), ("z x", "bb"), ("y", "b")) == 0
+
+
+def test_the_fraction_of_words_in_a_corpus():
+    pairs = [("x x", "ab"), ("x y x", "aab")]  # two of four are a
+    assert cost(Words("x", are="a", level="corpus", weight=1), *pairs) == 0.5
+    assert cost(Words("x", are="a", fraction=0.5), *pairs) == 0
+    assert cost(Words("x", are_not="a", fraction=0.75, weight=1), *pairs) == 0.25
+    assert cost(Words("x", are="a", fraction=(0.6, 0.9), unit="percent", weight=1), *pairs) == pytest.approx(
+        10, rel=1e-12
+    )
+    assert cost(Words("x", are="a", fraction=(None, 0.9), weight=1), *pairs) == 0
+    assert cost(Pattern("x", are="a", level="corpus", penalty="square", weight=1), *pairs) == 0.25
+    assert cost(Words("x", are="a", level="corpus", after="x", weight=1), *pairs) == 0
+    assert cost(Words("nothing", are="a", level="corpus", weight=1), *pairs) == 0  # a share of nothing
+
+
+@pytest.mark.parametrize(
+    "slow", [lambda p: Pattern(p, are="a"), lambda p: ChangeOnlyOn(["x", p])], ids=["word", "mark"]
+)
+def test_a_pattern_that_takes_for_ever_is_named(slow, monkeypatch):
+    monkeypatch.setattr(words, "PATIENCE", 0.05)
+    began, word = time.perf_counter(), "a" * 60 + "!"
+    with pytest.raises(ParameterError, match=r"the pattern '\(a\|aa\)\+\$' takes more than 0.05 s on the word 'aaa"):
+        cost(slow("(a|aa)+$"), (f"{word} b", "bc"))
+    assert time.perf_counter() - began < 5  # it would take years
+
+
+# means and shares of a corpus ------------------------------------------------------------------------------
+
+
+def test_proportions_of_a_corpus_are_of_all_tokens():
+    pairs = [("-", "a"), ("-", "bbb")]  # a quarter, and not the mean of 1 and 0
+    assert cost(Proportion({"a": 0.25}), *pairs) == 0
+    rule = Proportion({"a": 0.5, "b": (None, 0.5)}, unit="fraction", penalty="absolute", weight=1)
+    assert cost(rule, *pairs) == 0.5
+    assert cost(Proportion({"c": (0.1, None)}, penalty="absolute", weight=1), *pairs) == pytest.approx(10, rel=1e-12)
+
+
+def test_counts_of_a_corpus_are_means_over_sequences():
+    pairs = [("-", "aba"), ("-", "b"), ("-", "aab"), ("-", "a")]
+    assert cost(Count({"a": 1}), *pairs) == 0
+    assert cost(Count({"a": 2}, weight=1), *pairs) == 1
+    assert cost(Count({"a": (None, 0.5)}, weight=1), *pairs) == 0.25
+    assert cost(Count({"a": 1.25, "b": 0}, of="tokens", weight=1, penalty="absolute"), *pairs) == 0.75
+
+
+# the examples of the paper that this library follows -------------------------------------------------------
+
+FIELDS = ("author", "date", "location", "title")
+
+
+def citation(*parts):
+    """("-", labels) from (label, number of tokens) pairs."""
+    return "-", [label for label, n in parts for _ in range(n)]
+
+
+def test_author_at_most_once():
+    rule = AtMostOnce("author", penalty="square")
+    author, title = ("author", 2), ("title", 1)
+    for parts, wanted in [
+        ([title], 0),  # none is no violation
+        ([author, title], 0),
+        ([author, title, author], 1000),
+        ([author, title, author, title, author], 4000),
+    ]:
+        assert cost(rule, citation(*parts), labels=FIELDS) == wanted
+
+
+def test_ca_is_a_location():
+    rule = Words("CA", are="location")
+    y = [["location", "title"], ["title", "location"], ["title", "date"]]
+    X = [["CA", "ca"], ["CA", "x"], ["x", "CA"]]
+    assert Constraints([rule]).penalty(X, y, FIELDS) == 2000
+
+
+def test_each_label_at_most_once():
+    rule = AtMostOnce(counting="labels", penalty="square")
+    author, date, title = ("author", 1), ("date", 2), ("title", 1)
+    assert cost(rule, citation(author, title, date), labels=FIELDS) == 0
+    # author four times and title three times are two repeated labels
+    assert cost(rule, citation(*[author, title] * 3, author, date), labels=FIELDS) == 1000 * 2**2
+    assert cost(rule, citation(author, title, date, author, title, date), labels=FIELDS) == 1000 * 3**2
+    # every sequence has its own square
+    pair = citation(author, title, author, title)
+    assert cost(rule, pair, pair, labels=FIELDS) == 2 * 1000 * 2**2
+    # blocks would be punished label by label: 3 + 2 further ones
+    blocks = AtMostOnce(penalty="square")
+    assert cost(blocks, citation(*[author, title] * 3, author, date), labels=FIELDS) == 1000 * (3**2 + 2**2)
+
+
+def test_thirty_percent_of_the_tokens_are_author():
+    rule = Proportion({"author": 0.3})
+    exact = [citation(("author", 2), ("title", 3)), citation(("author", 1), ("title", 4))]
+    assert cost(rule, *exact, labels=FIELDS) == pytest.approx(0, abs=1e-9)
+    many = [citation(("author", 3), ("title", 2)), citation(("author", 1), ("title", 4))]
+    assert cost(rule, *many, labels=FIELDS) == pytest.approx(1000 * (40 - 30) ** 2, rel=1e-12)
+    few = [citation(("author", 1), ("title", 7))]
+    assert cost(rule, *few, labels=FIELDS) == pytest.approx(1000 * (12.5 - 30) ** 2, rel=1e-12)
+
+
+def test_a_hundredth_of_the_changes_are_on_words():
+    rule = ChangeOnlyOn("punctuation", fraction=0.01)
+    X = [["Knuth", ".", "Art", "1968"], ["Turing", ",", "On", ".", "1936"]]
+    y = [["author", "author", "title", "date"], ["author", "author", "title", "title", "date"]]
+    assert Constraints([rule]).penalty(X, y, FIELDS) == pytest.approx(1000 * (1 / 4 - 0.01), rel=1e-12)
+    y[0][3] = "title"
+    assert Constraints([rule]).penalty(X, y, FIELDS) == pytest.approx(1000 * (0.01 - 0), rel=1e-12)
+
+
+# weights ---------------------------------------------------------------------------------------------------
+
+
+def test_weights_and_penalties():
+    y = ("-", "ababa")  # two further blocks of a, one of b
+    assert cost(AtMostOnce("a"), y) == 2000
+    assert cost(AtMostOnce("a", weight=0.5), y) == 1
+    assert cost(AtMostOnce("a", weight=0.5, penalty="square"), y) == 2
+    assert cost(AtMostOnce("a", weight="hard"), y) == 2 * HARD
+    assert cost(AtMostOnce("a", weight="hard", penalty="square"), y) == 4 * HARD
+
+
+def test_rules_add_up():
+    rules = [StartsWith("a", weight=1), EndsWith("a", weight=10), AtMostOnce(weight=100)]
+    assert Constraints(rules).penalty([["x"] * 3], [list("bcb")], LABELS) == 111
+    assert Constraints([]).penalty([["x"]], [["a"]], LABELS) == 0
+
+
+# functions -------------------------------------------------------------------------------------------------
+
+
+def count_a(tokens, labels):
+    return list(labels).count("a")
+
+
+def test_functions():
+    pairs = [("-", "aab"), ("-", "b"), ("-", "a")]
+    assert cost(Function(count_a, weight=1), *pairs) == 3
+    assert cost(Function(count_a, weight=1, penalty="square"), *pairs) == 5
+    assert cost(Function(count_a, weight=1, low=1, high=1), *pairs) == 2
+    assert cost(Function(count_a, weight=1, low=1.5, high=np.inf), *pairs) == 2
+    assert cost(Function(count_a, weight=1, level="corpus"), *pairs) == 1  # the mean
+    assert cost(Function(count_a, weight=1, level="corpus", low=2, high=3), *pairs) == 1
+    assert cost(Function(lambda tokens, labels: tokens[0] == "x", weight=1), ("x y", "ab"), ("y x", "ab")) == 1
+
+
+@pytest.mark.parametrize("value", [True, 1, 1.0, np.int64(1), np.float32(1), np.True_], ids=lambda v: type(v).__name__)
+def test_functions_return_any_kind_of_number(value):
+    assert cost(Function(lambda tokens, labels: value), ("-", "a")) == 1000
+
+
+@pytest.mark.parametrize("level", ["instance", "corpus"])
+def test_a_function_that_fails_is_named(level):
+    def fussy(tokens, labels):
+        return 1 / (len(tokens) - 1)
+
+    with pytest.raises(ParameterError, match="rule 'fussy' fails on sequence 1: ZeroDivisionError: division by zero"):
+        cost(Function(fussy, level=level), ("-", "ab"), ("-", "a"))
+    with pytest.raises(ParameterError, match="rule 'my rule' fails on sequence 0"):
+        cost(Function(fussy, level=level, name="my rule"), ("-", "a"))
+
+
+@pytest.mark.parametrize("value", ["many", None, float("nan"), float("inf"), [1], 1j], ids=str)
+def test_a_function_that_returns_no_number_is_named(value):
+    with pytest.raises(ParameterError, match=r"rule 'odd' returns .* on sequence 1, expected a finite number"):
+        cost(Function(lambda tokens, labels: value if len(tokens) == 2 else 0, name="odd"), ("-", "a"), ("-", "ab"))
+
+
+# what is refused -------------------------------------------------------------------------------------------
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "fields", "words"),
+    [
+        (StartsWith, "a", {"weight": -1}, "weight.*greater than 0.*-1"),
+        (StartsWith, "a", {"weight": 0}, "weight.*greater than 0"),
+        (StartsWith, "a", {"weight": NAN}, "weight.*finite.*nan"),
+        (StartsWith, "a", {"weight": INF}, "weight.*finite.*inf"),
+        (StartsWith, "a", {"weight": "soft"}, "weight.*'soft'"),
+        (StartsWith, "a", {"weigth": 1}, "not permitted.*weigth"),
+        (StartsWith, "a", {"penalty": "cubic"}, "penalty.*'cubic'"),
+        (StartsWith, "a", {"name": ""}, "name"),
+        (StartsWith, "a", {"level": "corpus"}, "no corpus level"),
+        (StartsWith, None, {}, "required: starts_with"),
+        (StartsWith, [], {}, "at least 1"),
+        (StartsWith, 1.5, {}, "1.5"),
+        (StartsWith, True, {}, "True"),
+        (EndsWith, "a", {"level": "corpus"}, "no corpus level"),
+        (AtMostOnce, "a", {"level": "corpus"}, "no corpus level"),
+        (AtMostOnce, "a", {"counting": "tokens"}, "counting.*'tokens'"),
+        (ExactlyOnce, "a", {"level": "corpus"}, "no corpus level"),
+        (ExactlyOnce, None, {}, "required: exactly_once"),
+        (Present, "a", {"level": "corpus"}, "no corpus level"),
+        (MinLength, 0, {}, "at least|greater than or equal to 1"),
+        (MinLength, 2, {"level": "corpus"}, "no corpus level"),
+        (MaxLength, 2.5, {}, "integer.*2.5"),
+        (MaxLength, 2, {"level": "corpus"}, "no corpus level"),
+        (Order, "a", {}, "at least 2"),
+        (Order, ["a", "b", "a"], {}, "named twice"),
+        (Follows, {}, {}, "at least 1"),
+        (Follows, {"a": []}, {}, "at least 1"),
+        (Follows, {"a": "b"}, {"level": "corpus"}, "no corpus level"),
+        (NeverFollows, ["a"], {}, r"\['a'\]"),
+        (Proportion, {"a": 1.2}, {}, "less than or equal to 1.*1.2"),
+        (Proportion, {"a": 30}, {}, "less than or equal to 1.*30"),
+        (Proportion, {"a": -0.1}, {}, "greater than or equal to 0"),
+        (Proportion, {"a": NAN}, {}, "nan"),
+        (Proportion, {"a": (0.5, NAN)}, {}, "nan"),
+        (Proportion, {"a": (0.6, 0.5)}, {}, r"the range \[0.6, 0.5\] is empty"),
+        (Proportion, {"a": (None, None)}, {}, "needs a bound"),
+        (Proportion, {"a": (0.1, 0.2, 0.3)}, {}, "at most 2"),
+        (Proportion, {"a": 0.7, "b": 0.6}, {}, "add up to 130%"),
+        (Proportion, {"a": (0.7, 1), "b": 0.2, "c": (0.2, None)}, {}, "add up to 110%"),
+        (Proportion, {}, {}, "at least 1"),
+        (Proportion, {"a": 0.5}, {"unit": "permille"}, "unit.*'permille'"),
+        (Count, {"a": -1}, {}, "greater than or equal to 0.*-1"),
+        (Count, {"a": INF}, {}, "finite"),
+        (Count, {"a": (2, 1)}, {}, r"the range \[2, 1\] is empty"),
+        (Count, {"a": 1}, {"of": "words"}, "of.*'words'"),
+        (Pattern, "(", {"are": "a"}, r"the pattern '\(' does not compile: missing \)"),
+        (Pattern, "x", {"are": "a", "before": "["}, r"the pattern '\[' does not compile"),
+        (Pattern, "x", {"are": "a", "after": "*"}, r"the pattern '\*' does not compile"),
+        (Pattern, "x", {}, "either `are` or `are_not`"),
+        (Words, "x", {"are": "a", "are_not": "b"}, "either `are` or `are_not`"),
+        (Words, "x", {"are": []}, "at least 1"),
+        (Words, [], {"are": "a"}, "at least 1"),
+        (Words, "x", {"are": "a", "fraction": 0.5, "level": "instance"}, "fraction needs the corpus level"),
+        (Words, "x", {"are": "a", "fraction": 1.5}, "less than or equal to 1"),
+        (Words, "x", {"are": "a", "fraction": (0.5, 0.1)}, "is empty"),
+        (ChangeOnlyOn, ["punctuation", "("], {}, r"the pattern '\(' does not compile"),
+        (ChangeOnlyOn, [], {}, "at least 1"),
+        (ChangeOnlyOn, "newline", {"side": "before"}, "side.*'before'"),
+        (ChangeOnlyOn, "newline", {"level": "corpus"}, "corpus level needs a fraction"),
+        (ChangeOnlyOn, "newline", {"level": "instance", "fraction": 0.1}, "a fraction the corpus level"),
+        (Function, "count", {}, "callable.*'count'"),
+        (Function, count_a, {"low": 1}, r"the range \[1, 0\] is empty"),
+        (Function, count_a, {"low": NAN}, "is empty"),
+        (Function, count_a, {"high": -INF, "low": 0}, "is empty"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(kind, value, fields, words):
+    with pytest.raises(ParameterError, match=rf"^{kind.key}: .*({words})"):
+        kind(value, **fields)
+
+
+def test_shares_that_just_add_up():
+    thirds = {"a": 1 / 3, "b": 1 / 3, "c": 1 - 2 / 3}
+    assert Proportion(thirds).mentioned() == set(LABELS)
+    assert Proportion({"a": (None, 0.9), "b": (None, 0.9), "c": 0.1 + 0.2}).level == "corpus"
+
+
+def test_only_rules_are_rules():
+    with pytest.raises(ParameterError, match="Constraints: 'starts_with' is not a rule"):
+        Constraints(["starts_with"])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        StartsWith("autor"), EndsWith("autor"), AtMostOnce("autor"), ExactlyOnce("autor"), Present("autor"),
+        Words("x", are="autor"), Words("x", are_not="autor"), Pattern("x", are=["title", "autor"]),
+        MinLength(2, labels="autor"), MaxLength(2, labels="autor"), Order(["title", "autor"]),
+        Follows({"autor": "title"}), Follows({"title": "autor"}), NeverFollows({"autor": "title"}),
+        NeverFollows({"title": "autor"}), Proportion({"autor": 0.5}), Count({"autor": 1}),
+    ],
+    ids=lambda rule: rule.says,
+)  # fmt: skip
+def test_an_unknown_label_suggests_the_nearest(rule):
+    meant = "unknown label 'autor'; did you mean 'author'"
+    for refused in (
+        lambda: Constraints([rule], labels=FIELDS),
+        lambda: Constraints([rule]).compile([["x"]], FIELDS),
+        lambda: Constraints([rule]).all_labels(FIELDS),
+    ):
+        with pytest.raises(ParameterError, match=meant) as err:
+            refused()
+        assert str(err.value).startswith(f"rule {rule.text!r}: ")
+
+
+def test_an_unknown_label_like_no_other_lists_all():
+    with pytest.raises(ParameterError, match="unknown label 'zzz'; there are author, date, location, title"):
+        Constraints([StartsWith("zzz")]).check_labels(FIELDS)
+
+
+def test_labels_without_examples_can_be_declared():
+    rules = Constraints([StartsWith("editor")], labels=["editor", "note", "note"])
+    assert rules.labels == ("editor", "note")
+    assert rules.all_labels(["title", "author"]) == ("author", "editor", "note", "title")
+
+
+# rules as values -------------------------------------------------------------------------------------------
+
+
+def test_every_word_of_the_vocabulary_is_tried():
+    assert {next(iter(rule)) for rule in EVERY_KIND} == set(VOCABULARY)
+
+
+@pytest.mark.parametrize("rule", [built(rule) for rule in EVERY_KIND], ids=lambda rule: rule.says)
+def test_rules_are_frozen_and_say_what_they_are(rule):
+    with pytest.raises(ValidationError, match="frozen"):
+        rule.weight = 3.0
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(rule, rule.key, getattr(rule, rule.key))
+    assert rule.text == rule.says != ""
+    named = built({rule.key: getattr(rule, rule.key), **rule.model_dump(exclude_none=True), "name": "mine"})
+    assert named.text == "mine"
+    assert named != rule
+
+
+@given(some_rules(LABELS))
+def test_copies_are_equal(rule):
+    for twin in (
+        copy.deepcopy(rule),
+        pickle.loads(pickle.dumps(rule)),
+        built({rule.key: None, **rule.model_dump(exclude_none=True)}),
+    ):
+        assert twin == rule
+        assert Constraints([twin]) == Constraints([rule])
+
+
+def test_equal_rules():
+    assert StartsWith("a") == StartsWith(["a"]) == StartsWith(starts_with=("a",), weight=1000)
+    assert StartsWith("a") != StartsWith("b")
+    assert StartsWith("a") != EndsWith("a")
+    assert StartsWith("a") != StartsWith("a", weight=1)
+    assert len({StartsWith("a"), StartsWith(["a"]), StartsWith("b"), Words("x", are="a"), Words("x", are="a")}) == 3
+    assert Constraints([StartsWith("a")]) != Constraints([StartsWith("a")], labels=["a"])
+    assert Constraints([StartsWith("a")]) == Constraints([StartsWith(["a"])])
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="zip"):
+        Constraints([StartsWith("a")]).penalty([["x"]], [["a"], ["b"]], LABELS)
