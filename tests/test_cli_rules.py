@@ -133,7 +133,7 @@ def test_synthetic_references_obey_the_rules_for_references(good, tmp_path):
     write(make_citations(100, seed=0), tmp_path / "x.tsv", "tsv")
     result = json.loads(good("rules", "citations", "--on", tmp_path / "x.tsv", "--json"))
     assert (result["sequences"], result["contradictions"]) == (100, [])
-    assert all(rule["share"] is None or rule["share"] > 0.75 for rule in result["rules"])
+    assert all(rule["share"] is None or rule["share"] > 0.7 for rule in result["rules"])
 
 
 def test_words_that_look_like_markup(good, tmp_path):

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from semistruct.datasets import make_citations
     from semistruct.features import Features
     from semistruct.formats import read, stream, write
-    from semistruct.methods import SSVM
+    from semistruct.methods import SSVM, AnnealedSSVM
     from semistruct.metrics import evaluate
     from semistruct.store import load, save
     from semistruct.tokens import tokenize
 
 _HOME = {
+    "AnnealedSSVM": "methods",
     "Constraints": "constraints",
     "Corpus": "corpus",
     "Example": "corpus",
@@ -37,6 +38,7 @@ _HOME = {
 
 __all__ = [
     "SSVM",
+    "AnnealedSSVM",
     "Constraints",
     "Corpus",
     "Example",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from math import isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -31,6 +32,11 @@ def _whole(value: Any, least: int) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
+def _growing(value: Any) -> bool:
+    listed = isinstance(value, list | tuple) and len(value) > 0 and all(_number(v) and v > 0 for v in value)
+    return listed and all(a < b for a, b in pairwise(value))
+
+
 positive = Rule("a number > 0", lambda value: _number(value) and value > 0)
 at_least_one = Rule("a whole number >= 1", lambda value: _whole(value, 1))
 none = Rule("None", lambda value: value is None)
@@ -42,6 +48,7 @@ features = Rule(
     "the name of a feature set or a list of templates",
     lambda v: isinstance(v, str) or (isinstance(v, list | tuple) and all(isinstance(s, str) for s in v)),
 )
+growing = Rule("a growing list of numbers > 0", lambda value: _growing(value))
 constraints = Rule("Constraints", lambda value: isinstance(value, Constraints))
 
 

@@ -33,7 +33,7 @@ data_app = typer.Typer(
 )
 app.add_typer(data_app, name="data")
 
-TRAIN_EPILOG = """Example: semistruct train refs.tsv -d dev.tsv -c citations -o refs.model
+TRAIN_EPILOG = """Example: semistruct train refs.tsv -u pool.txt -d dev.tsv -c citations -o refs.model
 
 Templates: word, lower, shape, digits, classes, prefix(2-4), suffix(2-4), column(1), cluster(FILE), each with an
 optional window such as lower[-1..1]; begin, end, position, enclosed, signs, bigram, shapes, lexicon(FILE) look at the
@@ -81,11 +81,20 @@ def version(show: Annotated[bool, typer.Option("--version", help="Show the versi
 def train(
     labelled: Annotated[Path, typer.Argument(help="labelled sequences, in any format")],
     output: Annotated[Path, typer.Option("--output", "-o", help="the model file to write")],
-    dev: Annotated[Path | None, typer.Option("--dev", "-d", help="labelled data to choose C on and to report")] = None,
+    unlabelled: Annotated[
+        list[Path] | None,
+        typer.Option("--unlabelled", "-u", help="sequences without labels; may be given several times"),
+    ] = None,
+    dev: Annotated[
+        Path | None, typer.Option("--dev", "-d", help="labelled data to choose parameters on and to report")
+    ] = None,
     rules: Annotated[
         str | None, typer.Option("--rules", "-c", help="rules: a file, or one that comes with semistruct by its name")
     ] = None,
-    method: Annotated[str, typer.Option("--method", "-m", help="the learning method: ssvm")] = "ssvm",
+    method: Annotated[
+        str | None,
+        typer.Option("--method", "-m", help="annealed or ssvm; if not given, annealed if there is unlabelled data"),
+    ] = None,
     c: Annotated[
         str,
         typer.Option("-C", help="weight of the training losses; auto: the best on dev data, else in cross-validation"),
@@ -96,8 +105,21 @@ def train(
             "--features", "-f", help="a feature set (default, paper) or a template (see below); give it several times"
         ),
     ] = None,
-    tol: Annotated[float, typer.Option(help="stop at this relative duality gap")] = 0.01,
-    max_passes: Annotated[int, typer.Option(help="give up after so many passes")] = 1000,
+    tol: Annotated[float | None, typer.Option(help="stop learning at this relative duality gap")] = None,
+    max_passes: Annotated[int | None, typer.Option(help="ssvm: give up after so many passes")] = None,
+    schedule: Annotated[
+        str | None,
+        typer.Option(help="annealed: weights of the unlabelled data relative to the labelled, as 1,10,30; or printed"),
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="annealed: rounds of matching and learning per weight")] = None,
+    moves: Annotated[str | None, typer.Option(help="annealed: how labels are switched: spans, tokens, printed")] = None,
+    match_by: Annotated[str | None, typer.Option(help="annealed: what labels are matched by: score, slack")] = None,
+    select: Annotated[
+        str | None, typer.Option(help="annealed: the point of the path to take: dev, labels-free, last")
+    ] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="annealed: a folder to keep the state in")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="go on from the checkpoint")] = False,
+    plot: Annotated[Path | None, typer.Option(help="annealed: draw the path, as .png or .svg")] = None,
     seed: Annotated[int, typer.Option(help="seed of the order in which examples are visited")] = 0,
     threads: Threads = None,
     format: Format = None,
@@ -108,23 +130,32 @@ def train(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn a model from labelled sequences."""
-    from semistruct.cli import commands
+    """Learn a model from labelled sequences, and from unlabelled ones and rules if there are any."""
+    from semistruct.cli import training
 
     reading = _reading(format, label_column, scheme, outside, encoding)
-    corpus = _read(labelled, reading)
-    held = None if dev is None else _read(dev, reading)
+    data = training.Data(
+        _read(labelled, reading),
+        [_read(path, reading) for path in unlabelled or []],
+        None if dev is None else _read(dev, reading),
+    )
     params = {
         "C": _number_or_word(c),
         "features": features or "default",
         "constraints": _rules(rules),
         "tol": tol,
         "max_passes": max_passes,
+        "schedule": schedule if schedule is None else _numbers_or_word(schedule),
+        "rounds": rounds,
+        "moves": moves,
+        "match_by": match_by,
+        "select": select,
         "random_state": seed,
         "n_jobs": threads,
     }
-    result = commands.train(corpus, output, dev=held, method=method, params=params, quiet=quiet)
-    _print(result, as_json, commands.training_report)
+    keeping = training.Keeping(checkpoint, resume, plot)
+    result = training.train(data, output, method=method, params=params, keeping=keeping, quiet=quiet)
+    _print(result, as_json, training.report)
 
 
 @app.command(epilog="Example: semistruct predict refs.model new.txt --to inline -o labelled.txt")
@@ -266,6 +297,13 @@ def _rules(path: str | None) -> Constraints | None:
     from semistruct.constraints import Constraints
 
     return Constraints.from_file(path)
+
+
+def _numbers_or_word(text: str) -> list[float] | str:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        return text
 
 
 def _number_or_word(text: str) -> float | str:

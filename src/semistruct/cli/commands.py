@@ -13,12 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from semistruct import metrics
-from semistruct.cli.progress import watching
 from semistruct.constraints import Constraints
 from semistruct.corpus import Corpus, Example
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError
 from semistruct.formats import stream, write
-from semistruct.methods import METHODS
 from semistruct.methods.base import label_codes
 from semistruct.store import load
 
@@ -43,53 +41,6 @@ class Under:
         if self.other is not None:
             return self.other
         return bool(self.obey) or estimator.model_.constraints is not None
-
-
-def train(
-    labelled: Corpus, output: Path, *, dev: Corpus | None, method: str, params: dict[str, Any], quiet: bool
-) -> dict[str, Any]:
-    """Fit, save, and tell how it went."""
-    if method not in METHODS:
-        raise ParameterError(f"no method is called {method!r}; there are {', '.join(METHODS)}")
-    if output.is_dir() or not output.resolve().parent.is_dir():
-        problem = "is a folder, name a file" if output.is_dir() else "cannot write: no such folder"
-        raise DataError.at(output, None, problem)
-    for corpus in (labelled, dev):
-        if corpus is not None and not corpus.label_set:
-            raise DataError.at(corpus.source, None, "no token has a label")
-    estimator = METHODS[method](**params)
-    began = time.perf_counter()
-    with watching(quiet) as watch:
-        held = None if dev is None else (dev.tokens, dev.labels)
-        estimator.fit(labelled.tokens, labelled.labels, dev=held, watch=watch)
-    seconds = time.perf_counter() - began
-    scores = {"train": estimator.score(labelled.tokens, labelled.labels)}
-    if dev is not None:
-        scores["dev"] = estimator.score(dev.tokens, dev.labels)
-    fitted = {name: getattr(estimator, name + "_") for name in ("C", "search", "stop", "history")}
-    data = {"file": labelled.source, "sequences": len(labelled), "sha256": labelled.digest}
-    card = {"data": data, "token_accuracy": scores, "C": fitted["C"]}
-    estimator.save(output, card=card)
-    sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
-    return {"model": str(output), "method": method, "seconds": seconds, **card, **fitted, **sizes}
-
-
-def training_report(result: dict[str, Any]) -> Iterator[Any]:
-    last, data = result["history"][-1], result["data"]
-    gap = last["gap"] / last["primal"] if last["primal"] else 0.0
-    yield (
-        f"learned {len(result['labels'])} labels from {data['sequences']} sequences "
-        f"in {result['seconds']:.1f} s with {result['features']} features"
-    )
-    yield f"C = {result['C']:g}, relative duality gap {gap:.2%} after {last['passes']} passes"
-    for row in result["search"]:
-        chosen = "  <- chosen" if row["C"] == result["C"] else ""
-        yield f"  C = {row['C']:<5g} token accuracy {row['token_accuracy']:.2%} on held-out data{chosen}"
-    scores = result["token_accuracy"]
-    if "dev" in scores:
-        yield f"token accuracy on dev: {scores['dev']:.2%}"
-    yield f"(on the training data itself: {scores['train']:.2%})"
-    yield f"model written to {result['model']}"
 
 
 def predict(

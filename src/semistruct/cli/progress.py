@@ -5,25 +5,47 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from semistruct.solvers.sdm import Record
 
 
 @contextmanager
-def watching(quiet: bool) -> Iterator[Callable[[Record], None] | None]:
-    """Gives a function that shows each record of the solver on one line that is overwritten."""
+def watching(quiet: bool) -> Iterator[Callable[[Any], None] | None]:
+    """Gives a function that shows each record of a fit on one line that is overwritten."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
 
     with Console(stderr=True).status("reading the features") as status:
+        shown: list[str] = [""]
 
-        def show(record: Record) -> None:
-            gap = record.gap / record.primal if record.primal else 0.0
-            status.update(
-                f"pass {record.passes}  objective {record.primal:.4g}  gap {gap:.2%}  "
-                f"{record.viterbi} Viterbi calls  {record.seconds:.1f} s"
-            )
+        def show(record: Record | dict[str, Any]) -> None:
+            if isinstance(record, Record):
+                status.update(_of_solver(record))
+            elif record["step"] == "point":
+                accuracy = record["dev_accuracy"]
+                shown[0] = "" if accuracy is None else f"  dev accuracy {accuracy:.2%}"
+            else:
+                status.update(_of_annealing(record) + shown[0])
 
         yield show
+
+
+def _of_solver(record: Record) -> str:
+    gap = record.gap / record.primal if record.primal else 0.0
+    return (
+        f"pass {record.passes}  objective {record.primal:.4g}  gap {gap:.2%}  "
+        f"{record.viterbi} Viterbi calls  {record.seconds:.1f} s"
+    )
+
+
+def _of_annealing(row: dict[str, Any]) -> str:
+    done = row["temperature"] * row["rounds"] + row["round"] + (1.0 if row["step"] == "learn" else 0.5)
+    left = row["seconds"] / done * (row["temperatures"] * row["rounds"] - done)
+    return (
+        f"C_u {row['C_u']:.3g} ({row['temperature'] + 1} of {row['temperatures']})  round {row['round'] + 1}  "
+        f"objective {row['objective']:.6g}  broken {row['broken']}  switched {row['switched']}  "
+        f"{row['seconds']:.0f} s, at most {left:.0f} s left"
+    )

@@ -12,7 +12,6 @@ import numpy as np
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.constraints import Constraints, Function, Rule
-from semistruct.constraints.rules import HARD
 from semistruct.constraints.tables import RuleTables
 from semistruct.errors import RuleWarning
 from semistruct.matching.functions import FunctionRules
@@ -102,5 +101,5 @@ def _obeyed_without(
     labels: Sequence[str],
 ) -> bool:
     """The other hard rules can all be obeyed."""
-    rest = Constraints([other for other in hard if other is not rule])
-    return bool(find_best(batch, weights, rest.compile(X, labels), n_jobs=1).values[0, 0] > -HARD / 2)
+    rest = Constraints([other for other in hard if other is not rule]).compile(X, labels)
+    return not rest.broken(find_best(batch, weights, rest, n_jobs=1).labels[0], n_jobs=1).any()

@@ -26,7 +26,7 @@ NOWHERE = np.empty(0, np.int16)
 class Found:
     """The k best labellings of n sequences.
 
-    labels (k, n_tokens); values (n, k): score minus penalty, -inf where there are no more
+    labels (k, n_tokens); values (n, k): score minus penalty; UNKNOWN and -inf where there are no more
     ceiling (n,): no labelling has a higher value; equal to the best value where the search was exact
     """
 
@@ -117,11 +117,15 @@ def tracked(tables: RuleTables) -> Track:
 
 
 def _future_prices(tables: RuleTables, term: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(more_price, fewer_price) of Track: an absolute penalty grows by its weight, a squared one by any amount."""
+    """(more_price, fewer_price) of Track: an absolute penalty grows by its weight, a squared one by any amount.
+
+    Joint terms are paid for once, when they leave their range: those with fewer events have that before them.
+    """
     t = tables.targets
     linear = (t.power[term] == 1) & (t.per[term] == -1)
     price = np.where(linear, t.weight[term] * t.unit[term], np.inf)
-    return np.where(t.high[term] < np.inf, price, 0.0), np.where(t.low[term] > -np.inf, price, 0.0)
+    fewer = (t.low[term] > -np.inf) | (t.group[term] >= 0)
+    return np.where(t.high[term] < np.inf, price, 0.0), np.where(fewer, price, 0.0)
 
 
 def _block_limits(tables: RuleTables, slot: np.ndarray, cap: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -226,7 +226,7 @@ def allowance(toll, track):
 
 @njit(cache=True, nogil=True)
 def search(unary, step, kind, ahead, toll, events, targets, track, first, width, floor, paths, values):
-    """Write the len(paths) best labellings and their values (-inf where fewer were found); True if exact.
+    """Write the len(paths) best labellings and their values (-1 and -inf where fewer were found); True if exact.
 
     ahead  (T, Y) best score of the rest, tolls paid
     If only the best is wanted, prefixes that another one dominates are struck.
@@ -305,6 +305,7 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
                 best = i
         values[r] = -np.inf
         if best < 0:
+            paths[r, :] = -1
             continue
         values[r], old_score[best] = old_score[best], -np.inf
         place = best

@@ -108,17 +108,54 @@ def match(
         args = (scorer, tables.potentials(tables.plain), tables.events, tables.targets, price, scale, loss, fixed)
         which, positions = _visits(batch, order, seed)
         rounds, naive = (1, True) if moves == "printed" else (PASSES, False)
-        switches = 0
+        switches = spent = 0
         for _ in range(rounds):
-            done = switch_tokens(which, positions, *args, naive, limit - switches, counter == "visits", y, ledger)
+            done = switch_tokens(which, positions, *args, naive, limit - spent, counter == "visits", y, ledger)
             switches += done
-            if done == 0 or switches >= limit:
+            spent += batch.n_tokens if counter == "visits" else done
+            if done == 0 or spent > limit:
                 break
     final = _opened(scorer, tables, price, loss, y, n_jobs)
     result = Matching(y, final.slack, final.instance, float(final.corpus[0]), scale, loss, before, int(switches))
     if tables.functions:
         return _choose(result, began, batch, weights, tables, known, n_jobs)
     return result
+
+
+def evaluate(
+    batch: SequenceBatch,
+    weights: ChainWeights,
+    tables: RuleTables,
+    scale: np.ndarray,
+    labels: np.ndarray,
+    *,
+    loss: float = 1.0,
+    n_jobs: int | None = None,
+) -> Matching:
+    """What labels cost as they are."""
+    price = Price(tables.instance, tables.corpus, float(batch.n_tokens), float(len(batch)))
+    ledger = _opened(scorer_of(batch, weights), tables, price, loss, labels, n_jobs)
+    instance, corpus = ledger.instance, float(ledger.corpus[0])
+    if tables.functions:
+        functions = FunctionRules(tables.functions, tables.X, tables.labels)
+        values = functions.all_values(labels, batch.offsets)
+        instance = instance + np.array([functions.instance(row) for row in values])
+        corpus += functions.corpus(values.mean(axis=0))
+    result = Matching(labels, ledger.slack, instance, corpus, scale, loss, 0.0, 0)
+    return replace(result, before=result.objective)
+
+
+def better_of(new: Matching, old: Matching, lengths: np.ndarray) -> Matching:
+    """For every sequence the labels that cost less; for rules that couple sequences use what costs less altogether."""
+    if new.corpus or old.corpus:
+        return new if new.objective <= old.objective else old
+    keep = old.scale * old.slack + old.instance < new.scale * new.slack + new.instance
+    return replace(
+        new,
+        labels=np.where(np.repeat(keep, lengths), old.labels, new.labels),
+        slack=np.where(keep, old.slack, new.slack),
+        instance=np.where(keep, old.instance, new.instance),
+    )
 
 
 def _choose(

@@ -1,8 +1,9 @@
 """Learning methods, one module each, under the names the command line and model files use."""
 
+from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.methods.base import SequenceLabeller
 from semistruct.methods.ssvm import SSVM
 
-METHODS: dict[str, type[SequenceLabeller]] = {"ssvm": SSVM}
+METHODS: dict[str, type[SequenceLabeller]] = {"annealed": AnnealedSSVM, "ssvm": SSVM}
 
-__all__ = ["METHODS", "SSVM", "SequenceLabeller"]
+__all__ = ["METHODS", "SSVM", "AnnealedSSVM", "SequenceLabeller"]

@@ -7,25 +7,17 @@ from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from semistruct import params
-from semistruct.batch import UNKNOWN, SequenceBatch
-from semistruct.chain.inference import decode
 from semistruct.constraints import Constraints
 from semistruct.errors import DataError
 from semistruct.features import Encoder
 from semistruct.methods.base import Pairs, SequenceLabeller, all_labels, check_data, is_known, label_codes
-from semistruct.methods.search import Known, search_C
+from semistruct.methods.supervised import DEFAULT_C, Learner, checked_weights, encoded, seed_from
 from semistruct.methods.trust import trusted
 from semistruct.model import Model
 from semistruct.params import check_params
-from semistruct.solvers.sdm import DualState, Problem, Solution, Watch, solve
-
-DEFAULT_C = 0.5
-SEARCH_TOL = 0.05  # the relative gap at which accuracies are compared when C is chosen
-ROUGH_TOL = 0.1  # and at which unknown labels are filled in for a start
-COMPLETIONS = 10  # rounds of filling in unknown labels and learning again
+from semistruct.solvers.sdm import Watch
 
 
 class SSVM(SequenceLabeller):
@@ -107,7 +99,7 @@ class SSVM(SequenceLabeller):
         """
         check_params(self)
         check_data(X, y)
-        weight = _checked_weights(sample_weight, len(X))
+        weight = checked_weights(sample_weight, len(X))
         keep = [i for i, labels in enumerate(y) if is_known(labels) and weight[i] > 0]
         if not keep:
             raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
@@ -117,93 +109,12 @@ class SSVM(SequenceLabeller):
         encoder = Encoder.for_data(X, self.features)
         batch = encoder.fit(X)
         known = label_codes(y, batch.lengths.tolist(), labels)
-        self.seed_ = int(check_random_state(self.random_state).randint(2**31))
-        self._choose_C(batch, known, len(labels), weight, _encoded(dev, encoder, labels), watch)
-        solution = self._learn(batch, known, len(labels), self.C_ * weight, tol=self.tol, watch=watch)
+        seed = seed_from(self.random_state)
+        learner = Learner(len(labels), self.tol, self.max_passes, seed, self.n_jobs, watch)
+        self.C_, self.search_ = learner.choose_C(self.C, batch, known, weight, encoded(dev, encoder, labels))
+        solution = learner.learn(batch, known, self.C_ * weight)
         self.history_ = [asdict(record) for record in solution.history]
         self.stop_ = solution.stop
         model = Model(labels, encoder, solution.state.chain, self.constraints).compact()
         self.model_ = replace(model, constraints=trusted(model, len(y), dev, self.n_jobs))
         return self
-
-    def _choose_C(
-        self,
-        batch: SequenceBatch,
-        known: np.ndarray,
-        n_labels: int,
-        weight: np.ndarray,
-        dev: Known | None,
-        watch: Watch | None,
-    ) -> None:
-        self.search_: list[dict[str, float]] = []
-        if not isinstance(self.C, str):
-            self.C_ = float(self.C)
-            return
-
-        def learn(batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, start: DualState | None) -> Solution:
-            return self._learn(batch, known, n_labels, weight, tol=max(self.tol, SEARCH_TOL), start=start, watch=watch)
-
-        self.search_ = search_C(learn, (batch, known), dev, weight, self.seed_, self.n_jobs)
-        best = max(self.search_, key=lambda row: row["token_accuracy"], default={"C": DEFAULT_C})
-        self.C_ = best["C"]
-
-    def _learn(
-        self,
-        batch: SequenceBatch,
-        known: np.ndarray,
-        n_labels: int,
-        weight: np.ndarray,
-        *,
-        tol: float,
-        start: DualState | None = None,
-        watch: Watch | None = None,
-    ) -> Solution:
-        """Train on labels of which some may be UNKNOWN; these are filled in and learned in turns."""
-        cost = (known != UNKNOWN).astype(float)
-        target, complete = _filled(batch, known), bool(cost.all())
-        for level in (tol,) if complete else (max(tol, ROUGH_TOL), tol):
-            for _ in range(COMPLETIONS):
-                solution = solve(
-                    Problem(batch, n_labels, target, weight, cost),
-                    tol=level,
-                    max_passes=self.max_passes,
-                    start=start,
-                    seed=self.seed_,
-                    n_jobs=self.n_jobs,
-                    watch=watch,
-                )
-                start = solution.state
-                better = target if complete else decode(batch, start.chain, known=known, n_jobs=self.n_jobs)[0]
-                if np.array_equal(better, target):
-                    break
-                target = better
-        return solution
-
-
-def _filled(batch: SequenceBatch, known: np.ndarray) -> np.ndarray:
-    """Unknown labels replaced by the nearest known one of the sequence, the left one if two are equally near."""
-    out = known.copy()
-    for i in range(len(batch)):
-        row = out[batch.offsets[i] : batch.offsets[i + 1]]
-        places = np.flatnonzero(row != UNKNOWN)
-        if len(places) < len(row):
-            distance = np.abs(np.arange(len(row))[:, None] - places[None, :])
-            row[:] = row[places[np.argmin(distance, axis=1)]]
-    return out
-
-
-def _encoded(dev: Pairs | None, encoder: Encoder, labels: Sequence[str]) -> Known | None:
-    if dev is None:
-        return None
-    check_data(*dev, name="dev")
-    batch = encoder.transform(dev[0])
-    return batch, label_codes(dev[1], batch.lengths.tolist(), labels)
-
-
-def _checked_weights(sample_weight: Sequence[float] | None, n: int) -> np.ndarray:
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
-    if weight.shape != (n,):
-        raise DataError(f"sample_weight has shape {weight.shape}, expected one number for each of {n} sequences")
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise DataError("sample_weight must hold finite numbers >= 0")
-    return weight

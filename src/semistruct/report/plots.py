@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 
 matplotlib.use("Agg", force=False)
 from matplotlib.figure import Figure
 
-BLUE, GREY = "#2a6f97", "#8d99ae"
+BLUE, GREY, RED, GREEN = "#2a6f97", "#8d99ae", "#c1443c", "#3a7d44"
 
 
 def learning_curve(path: Path, sizes: Sequence[int], runs: Sequence[Sequence[float]], *, title: str) -> None:
@@ -36,4 +37,49 @@ def learning_curve(path: Path, sizes: Sequence[int], runs: Sequence[Sequence[flo
     axes.set_title(title, loc="left")
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)
+
+
+def annealing_path(path: Path, points: Sequence[dict[str, Any]], history: Sequence[dict[str, Any]]) -> None:
+    """The path of an annealed fit in four panels: objective, accuracy or known mistakes, broken rules, switches."""
+    figure = Figure(figsize=(9.6, 6.4), layout="constrained")
+    (objective, quality), (broken, switched) = figure.subplots(2, 2)
+    places = range(len(points))
+    names = [f"{point['C_u']:.2g}" if point["C_u"] else "supervised" for point in points]
+    chosen = next(i for i, point in enumerate(points) if point["chosen"])
+    last = [next(row["objective"] for row in reversed(history) if row["C_u"] == point["C_u"]) for point in points[1:]]
+    objective.plot(places[1:], last, "o-", color=BLUE)
+    objective.set_title("objective at the end of each temperature", loc="left")
+    if points[0]["dev_accuracy"] is not None:
+        values = [100 * point["dev_accuracy"] for point in points]
+        quality.set_title("token accuracy on dev data, %", loc="left")
+    else:
+        values = [point["mistakes"] for point in points]
+        quality.set_title("known mistakes per sequence", loc="left")
+    quality.plot(places, values, "o-", color=GREEN)
+    quality.plot([chosen], [values[chosen]], "o", color=RED, markersize=11, fillstyle="none", markeredgewidth=2)
+    quality.annotate(
+        "chosen", (chosen, values[chosen]), xytext=(0, -18), textcoords="offset points", ha="center", color=RED
+    )
+    matches = [row for row in history if row["step"] == "match"]
+    rounds = range(1, len(matches) + 1)
+    broken.plot(rounds, [row["broken"] for row in matches], "o-", color=RED)
+    broken.set_title("unlabelled sequences that break a rule", loc="left")
+    switched.bar(rounds, [row["switched"] for row in matches], color=GREY)
+    switched.set_yscale("symlog")
+    switched.set_title("labels switched", loc="left")
+    for axes in (objective, quality):
+        axes.set_xticks(list(places), names)
+        axes.set_xlabel("weight of each unlabelled sequence")
+        axes.set_xlim(-0.3, len(points) - 0.7)
+        axes.margins(y=0.2)
+    for axes in (broken, switched):
+        axes.set_xlabel("round of matching")
+        axes.set_ylim(bottom=0)
+        edges = [i + 0.5 for i in range(1, len(matches)) if matches[i]["C_u"] != matches[i - 1]["C_u"]]
+        for edge in edges:
+            axes.axvline(edge, color="#dddddd", linewidth=1, zorder=0)
+    for axes in (objective, quality, broken, switched):
+        axes.grid(axis="y", color="#eeeeee", linewidth=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)

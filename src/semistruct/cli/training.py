@@ -1,0 +1,150 @@
+"""`semistruct train`: fit, save, and tell how it went."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from semistruct.cli.progress import watching
+from semistruct.corpus import Corpus
+from semistruct.errors import DataError, ParameterError
+from semistruct.methods import METHODS
+
+SHOWN = 8  # rules and moves that the report shows
+
+
+@dataclass(frozen=True)
+class Data:
+    """What there is to learn from."""
+
+    labelled: Corpus
+    unlabelled: list[Corpus]
+    dev: Corpus | None
+
+    @property
+    def pool(self) -> list[Any] | None:
+        return [x for corpus in self.unlabelled for x in corpus.tokens] if self.unlabelled else None
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What is kept besides the model: a checkpoint folder, and a plot."""
+
+    checkpoint: Path | None = None
+    resume: bool = False
+    plot: Path | None = None
+
+
+def train(
+    data: Data, output: Path, *, method: str | None, params: dict[str, Any], keeping: Keeping, quiet: bool
+) -> dict[str, Any]:
+    """Fit an estimator, write the model, and return a record of it."""
+    name = method or ("annealed" if data.unlabelled else "ssvm")
+    if name not in METHODS:
+        raise ParameterError(f"no method is called {name!r}; there are {', '.join(METHODS)}")
+    for path in filter(None, (output, keeping.plot)):
+        if path.is_dir() or not path.resolve().parent.is_dir():
+            problem = "is a folder, name a file" if path.is_dir() else "cannot write: no such folder"
+            raise DataError.at(path, None, problem)
+    for corpus in filter(None, (data.labelled, data.dev)):
+        if not corpus.label_set:
+            raise DataError.at(corpus.source, None, "no token has a label")
+    estimator: Any = METHODS[name](**_accepted(name, params))
+    began = time.perf_counter()
+    with watching(quiet) as watch:
+        estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **_further(name, data, keeping))
+    seconds = time.perf_counter() - began
+    rules = estimator.model_.constraints is not None
+    scores = {"train": estimator.score(data.labelled.tokens, data.labelled.labels)}
+    if data.dev is not None:
+        scores["dev"] = estimator.score(data.dev.tokens, data.dev.labels)
+        if rules:
+            scores["dev, under the rules"] = estimator.score(data.dev.tokens, data.dev.labels, constraints=True)
+    about = {"file": data.labelled.source, "sequences": len(data.labelled), "sha256": data.labelled.digest}
+    if data.unlabelled:
+        about |= {"unlabelled": [corpus.source for corpus in data.unlabelled], "pool": len(data.pool or ())}
+    card = {"data": about, "token_accuracy": scores, "C": estimator.C_}
+    estimator.save(output, card=card)
+    if keeping.plot is not None:
+        from semistruct.report.plots import annealing_path
+
+        annealing_path(keeping.plot, estimator.path_, estimator.history_)
+    learned = {key: getattr(estimator, key + "_", None) for key in ("search", "stop", "history", "path", "explanation")}
+    sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
+    return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
+
+
+def _accepted(name: str, params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that were given; refuses one that the method does not have."""
+    known = METHODS[name]().get_params()
+    given = {key: value for key, value in params.items() if value is not None}
+    for key in given:
+        if key not in known:
+            raise ParameterError(f"the method {name} has no parameter {key.replace('_', '-')}")
+    return given
+
+
+def _further(name: str, data: Data, keeping: Keeping) -> dict[str, Any]:
+    """The arguments of `fit` besides X and y."""
+    out: dict[str, Any] = {"dev": None if data.dev is None else (data.dev.tokens, data.dev.labels)}
+    if name == "annealed":
+        return {**out, "unlabeled": data.pool, "checkpoint": keeping.checkpoint, "resume": keeping.resume}
+    if keeping != Keeping():
+        raise ParameterError(f"the method {name} has no checkpoints and no path to plot")
+    if data.unlabelled:
+        raise ParameterError(f"the method {name} learns nothing from unlabelled data; leave it out, or use -m annealed")
+    return out
+
+
+def report(result: dict[str, Any]) -> Iterator[Any]:
+    """The record in words."""
+    about = result["data"]
+    pool = f" and {about['pool']} unlabelled ones" if "pool" in about else ""
+    yield (
+        f"learned {len(result['labels'])} labels from {about['sequences']} sequences{pool} "
+        f"in {result['seconds']:.1f} s with {result['features']} features"
+    )
+    yield from _annealed_report(result) if result["path"] else _supervised_report(result)
+    for row in result["search"]:
+        chosen = "  <- chosen" if row["C"] == result["C"] else ""
+        yield f"  C = {row['C']:<5g} token accuracy {row['token_accuracy']:.2%} on held-out data{chosen}"
+    for name, score in result["token_accuracy"].items():
+        if name != "train":
+            yield f"token accuracy on {name}: {score:.2%}"
+    yield f"(on the training data itself: {result['token_accuracy']['train']:.2%})"
+    yield f"model written to {result['model']}"
+
+
+def _supervised_report(result: dict[str, Any]) -> Iterator[Any]:
+    last = result["history"][-1]
+    gap = last["gap"] / last["primal"] if last["primal"] else 0.0
+    yield f"C = {result['C']:g}, relative duality gap {gap:.2%} after {last['passes']} passes"
+
+
+def _annealed_report(result: dict[str, Any]) -> Iterator[Any]:
+    yield f"C = {result['C']:g}; the path, by the weight of each unlabelled sequence:"
+    table = Table("C_u", box=None, pad_edge=False)
+    for title in ("dev accuracy", "known mistakes per sequence", ""):
+        table.add_column(title, justify="right")
+    for point in result["path"]:
+        weight = f"{point['C_u']:.3g}" if point["C_u"] else "supervised"
+        accuracy = "-" if point["dev_accuracy"] is None else f"{point['dev_accuracy']:.2%}"
+        table.add_row(weight, accuracy, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else "")
+    yield table
+    if result["path"][0]["chosen"] and len(result["path"]) > 1:
+        yield "the unlabelled data did not help: this is the supervised model"
+    told = [row for row in result["explanation"]["rules"] if row["before"] or row["after"]]
+    if told:
+        yield "unlabelled sequences that break a rule, as the supervised model labels them and as they are matched:"
+        rules = Table("rule", box=None, pad_edge=False)
+        for title in ("before", "after"):
+            rules.add_column(title, justify="right")
+        for row in sorted(told, key=lambda row: -row["before"])[:SHOWN]:
+            rules.add_row(Text(row["rule"]), str(row["before"]), str(row["after"]))
+        yield rules

@@ -1,0 +1,90 @@
+"""The points of an annealing path, and which of them to take.
+
+With dev data: the one that labels it best, under the rules.  Without: the one with the fewest known mistakes, that is,
+broken instance rules per unlabelled sequence plus wrong labels per labelled sequence when the model predicts them
+without regard to the rules.  Both are mistakes that can be seen without any further label: a model that has gone
+astray on unlabelled data gets the labelled sequences wrong, and one that has learned too little breaks the rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semistruct.batch import UNKNOWN, SequenceBatch
+from semistruct.chain.inference import ChainWeights, decode
+from semistruct.constraints import Constraints
+from semistruct.constraints.tables import RuleTables
+from semistruct.matching.search import find_best
+from semistruct.methods.annealing import State, Task
+from semistruct.methods.supervised import encoded
+from semistruct.methods.trust import BASE
+
+DEV_WIDTH = 64  # of the search under rules on dev data
+
+
+@dataclass(frozen=True)
+class Point:
+    """A model on the path; labels are those of the open sequences, None at the supervised start."""
+
+    chain: ChainWeights
+    labels: np.ndarray | None
+    C_u: float
+    dev_accuracy: float | None
+    mistakes: float
+
+    def row(self) -> dict[str, Any]:
+        return {"step": "point", "C_u": self.C_u, "dev_accuracy": self.dev_accuracy, "mistakes": self.mistakes}
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Measures points and chooses among them."""
+
+    task: Task
+    dev: tuple[SequenceBatch, np.ndarray, RuleTables] | None
+    select: str
+    n_jobs: int | None
+
+    @classmethod
+    def of(cls, data: Any, task: Task, dev: Any, select: str, n_jobs: int | None, rules: Constraints) -> Judge:
+        """dev is (X, y) or None; rules are those for prediction."""
+        known = encoded(dev, data.encoder, data.labels)
+        weight = max(1.0, BASE / np.sqrt(max(int(data.has_labels.sum()), 1)))
+        if known is None:
+            return cls(task, None, select, n_jobs)
+        return cls(task, (*known, rules.softened(weight).compile(dev[0], data.labels)), select, n_jobs)
+
+    def point(self, state: State, C_u: float, labels: np.ndarray | None) -> Point:
+        """The present state as a point."""
+        return Point(state.chain, labels, C_u, self._dev_accuracy(state.chain), self._mistakes(state.chain))
+
+    def best(self, points: list[Point]) -> int:
+        """The number of the point to take; the later one of equally good ones."""
+        if self.select == "last":
+            return len(points) - 1
+        if self.select == "dev":
+            return max(range(len(points)), key=lambda i: (points[i].dev_accuracy or 0.0, i))
+        return min(range(len(points)), key=lambda i: (points[i].mistakes, -i))
+
+    def _dev_accuracy(self, chain: ChainWeights) -> float | None:
+        if self.dev is None:
+            return None
+        batch, known, tables = self.dev
+        found = find_best(batch, chain, tables, width=DEV_WIDTH, n_jobs=self.n_jobs).labels[0]
+        counted = known != UNKNOWN
+        return float(np.mean(found[counted] == known[counted]))
+
+    def _mistakes(self, chain: ChainWeights) -> float:
+        task, tables = self.task, self.task.tables
+        found = decode(task.batch, chain, n_jobs=self.n_jobs)[0]
+        counted = task.known != UNKNOWN
+        labelled = max(int((np.add.reduceat(counted, task.batch.offsets[:-1]) > 0).sum()), 1)
+        wrong = float(np.sum(found[counted] != task.known[counted])) / labelled
+        if not len(tables):
+            return wrong
+        t, counts = tables.targets, tables.count(found[task.first_open :], self.n_jobs)[:, tables.instance]
+        over = np.maximum(counts - t.high[tables.instance], t.low[tables.instance] - counts)
+        return wrong + float(np.maximum(over, 0.0).sum()) / len(tables)
