@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+import semistruct
 from semistruct.cli import main
+from semistruct.constraints.files import parse_rules
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -25,7 +27,7 @@ def test_the_commands_of_the_tour(tmp_path, monkeypatch, capsys):
     Path("names.txt").write_text("alan turing\n", encoding="utf-8")
     Path("brown.tsv").write_text("0010\tturing\t5\n", encoding="utf-8")
     Path("chunks.txt").write_text("He PRP B-NP\nreckons VBZ B-VP\n\nIt PRP B-NP\nis VBZ B-VP\n\n", encoding="utf-8")
-    assert len(commands()) >= 9
+    assert len(commands()) >= 15
     for command in commands():
         with pytest.raises(SystemExit) as stop:
             main(command)
@@ -37,4 +39,10 @@ def test_the_python_of_the_tour(tmp_path, monkeypatch):
     (block,) = blocks("python")
     names = {}
     exec(block, names)
-    assert names["model"].card_["made for"] == "the tour"
+    assert semistruct.load("refs.model").card_["made for"] == "the tour"
+    assert names["model"].path_
+
+
+def test_the_rules_of_the_tour():
+    (block,) = blocks("yaml")
+    assert len(parse_rules(block)) == 5

@@ -21,7 +21,8 @@ class Example:
     """One sequence.
 
     text and offsets are set when the tokens were cut out of running text: token t is
-    text[offsets[t][0]:offsets[t][1]].  line says where in the file the sequence begins.
+    text[offsets[t][0]:offsets[t][1]].  line says where in the file the sequence begins, confidence how sure a model was
+    of each label.
     """
 
     tokens: list[Token]
@@ -29,6 +30,7 @@ class Example:
     text: str | None = None
     offsets: list[tuple[int, int]] | None = None
     line: int | None = None
+    confidence: list[float] | None = None
 
     def __post_init__(self) -> None:
         if not self.tokens:

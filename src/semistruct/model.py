@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from semistruct.batch import SequenceBatch
-from semistruct.chain.inference import ChainWeights, decode, decode_k
+from semistruct.chain.inference import ChainWeights, decode, decode_k, token_margins
 from semistruct.constraints import Constraints
 from semistruct.features import Encoder
 from semistruct.matching.decoding import decode_under
@@ -79,6 +79,15 @@ class Model:
             _, scores = self._best(self.encoder.transform(part), part, 2, n_jobs, rules)
             out.append(np.column_stack([scores[:, 0], scores[:, 0] - scores[:, 1]]))
         return np.concatenate(out)
+
+    def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]], n_jobs: int | None = None) -> list[np.ndarray]:
+        """For each token, by how much the best labelling with its label in y beats the best one with another label."""
+        number, out = {label: k for k, label in enumerate(self.labels)}, []
+        for i in range(0, len(X), CHUNK):
+            batch = self.encoder.transform(X[i : i + CHUNK])
+            path = np.array([number[label] for row in y[i : i + CHUNK] for label in row], np.int16)
+            out += batch.split(token_margins(batch, self.weights, path, n_jobs=n_jobs))
+        return out
 
     def _best(
         self, batch: SequenceBatch, X: Sequence[Any], k: int, n_jobs: int | None, rules: Constraints | None

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 
 from semistruct.batch import SequenceBatch
-from semistruct.chain.kernels import k_best, token_scores, viterbi
+from semistruct.chain.kernels import k_best, max_marginals, token_scores, viterbi
 from semistruct.errors import DataError
 from semistruct.threads import spread
 
@@ -70,6 +70,32 @@ def _decode_k(which, offsets, indptr, indices, values, kind, tokens, step, paths
         unary = np.empty((b - a, Y))
         token_scores(indptr, indices, values, tokens, a, unary)
         k_best(unary, step, kind[a:b], paths[:, a:b], scores[i])
+
+
+@njit(cache=True, nogil=True)
+def _token_margins(which, offsets, indptr, indices, values, kind, tokens, step, path, margin):
+    """By how much the best labelling with path[t] at t beats the best one with another label there."""
+    Y = tokens.shape[1]
+    for i in which:
+        a, b = offsets[i], offsets[i + 1]
+        unary, best = np.empty((b - a, Y)), np.empty((b - a, Y))
+        token_scores(indptr, indices, values, tokens, a, unary)
+        max_marginals(unary, step, kind[a:b], best)
+        for t in range(b - a):
+            other = -np.inf
+            for y in range(Y):
+                if y != path[a + t]:
+                    other = max(other, best[t, y])
+            margin[a + t] = best[t, path[a + t]] - other
+
+
+def token_margins(
+    batch: SequenceBatch, weights: ChainWeights, path: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """(n_tokens,): by how much the best labelling with the given label of a token beats the best one without it."""
+    margin = np.empty(batch.n_tokens)
+    spread(_token_margins, np.arange(len(batch)), *_arrays(batch, weights), path, margin, n_jobs=n_jobs)
+    return margin
 
 
 def decode(

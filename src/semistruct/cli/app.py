@@ -42,8 +42,8 @@ Example: -f default -f 'lexicon(names.txt)'"""
 
 RULES_EPILOG = """Example: semistruct rules citations --on refs.tsv
 
-Rules that come with semistruct: apartments, apartments-daso, apartments-prototypes, citations, citations-daso,
-headers. A file of this name in the working directory goes first."""
+Rules that come with semistruct: apartments, apartments-daso, apartments-prototypes, citations, citations-codl,
+citations-daso, headers. A file of this name in the working directory goes first."""
 
 Format = Annotated[
     str | None, typer.Option("--format", help="tsv, conll, jsonl, inline or text; if not given, the content decides")
@@ -164,6 +164,9 @@ def predict(
     inputs: Annotated[list[str] | None, typer.Argument(help="files to label; standard input if none or '-'")] = None,
     to: Annotated[str | None, typer.Option(help="output format: inline for text, tsv for tokens if not given")] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="file to write")] = "-",
+    confidence: Annotated[
+        bool, typer.Option("--confidence", help="(jsonl) add the margin of each label over the best other one")
+    ] = False,
     obey: Obey = None,
     other_rules: OtherRules = None,
     threads: Threads = None,
@@ -177,7 +180,9 @@ def predict(
     from semistruct.cli import commands
 
     reading = _reading(format, label_column, None, outside, encoding)
-    under = commands.Under(obey, _rules(other_rules))
+    if confidence and to != "jsonl":
+        raise ParameterError("--confidence is for --to jsonl")
+    under = commands.Under(obey, _rules(other_rules), confidence)
     commands.predict(model, inputs or ["-"], reading, to=to, output=output, scheme=scheme, under=under, threads=threads)
 
 

@@ -29,10 +29,12 @@ class Under:
 
     obey   True or False; None: if there are rules
     other  rules instead of those of the model
+    sure   tell how sure the model is
     """
 
     obey: bool | None = None
     other: Constraints | None = None
+    sure: bool = False
 
     def rules(self, estimator: Any) -> bool | Constraints:
         """For `predict(constraints=...)`."""
@@ -60,7 +62,7 @@ def predict(
     examples = chain.from_iterable(stream(path, **reading) for path in inputs)
     first = list(islice(examples, 1))
     target = to or _natural_format(first[0])
-    write(_labelled(estimator, chain(first, examples), under.rules(estimator)), output, target, scheme=scheme)
+    write(_labelled(estimator, chain(first, examples), under), output, target, scheme=scheme)
 
 
 def _natural_format(example: Example) -> str:
@@ -68,11 +70,14 @@ def _natural_format(example: Example) -> str:
     return "inline" if example.text is not None else "tsv"
 
 
-def _labelled(estimator: Any, examples: Iterable[Example], rules: bool | Constraints) -> Iterator[Example]:
+def _labelled(estimator: Any, examples: Iterable[Example], under: Under) -> Iterator[Example]:
+    rules = under.rules(estimator)
     while part := list(islice(examples, CHUNK)):
-        found = estimator.predict([e.tokens for e in part], constraints=rules)
-        for example, labels in zip(part, found, strict=True):
-            yield replace(example, labels=labels)
+        X = [e.tokens for e in part]
+        found = estimator.predict(X, constraints=rules)
+        sure = [c.tolist() for c in estimator.confidence(X, found)] if under.sure else [None] * len(X)
+        for example, labels, values in zip(part, found, sure, strict=True):
+            yield replace(example, labels=labels, confidence=values)
 
 
 def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, threads: int | None) -> dict[str, Any]:

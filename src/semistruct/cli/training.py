@@ -52,6 +52,8 @@ def train(
         if path.is_dir() or not path.resolve().parent.is_dir():
             problem = "is a folder, name a file" if path.is_dir() else "cannot write: no such folder"
             raise DataError.at(path, None, problem)
+    if keeping.plot is not None and keeping.plot.suffix not in (".png", ".svg"):
+        raise DataError.at(keeping.plot, None, "a plot is written as .png or .svg")
     for corpus in filter(None, (data.labelled, data.dev)):
         if not corpus.label_set:
             raise DataError.at(corpus.source, None, "no token has a label")

@@ -48,7 +48,19 @@ def render(example: Example) -> str:
         record = {"text": example.text, "spans": marks}
     if example.labels is None:
         record.popitem()
+    if example.confidence is not None:
+        _tell_confidence(record, example.confidence, example.offsets)
     return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _tell_confidence(record: dict[str, Any], values: list[float], offsets: list[tuple[int, int]] | None) -> None:
+    """A list for tokens; for spans of a text the least of their tokens."""
+    if "spans" not in record or offsets is None:
+        record["confidence"] = [round(value, 4) for value in values]
+        return
+    for span in record["spans"]:
+        own = [v for v, (a, b) in zip(values, offsets, strict=True) if a >= span["start"] and b <= span["end"]]
+        span["confidence"] = round(min(own), 4)
 
 
 def _tokens(value: Any) -> list[Token]:

@@ -122,6 +122,7 @@ class AnnealedSSVM(SequenceLabeller):
         watch: Callable[[Row], None] | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         resume: bool = False,
+        keep_models: bool = False,
     ) -> AnnealedSSVM:
         """Learn from sequences X with labels y (None where unknown) and further sequences without labels.
 
@@ -129,19 +130,20 @@ class AnnealedSSVM(SequenceLabeller):
         sample_weight  one factor of C, or of C_u, per sequence of X
         watch          called with every row of the history and every point as it is made
         checkpoint     a folder to keep the state in after every round; with resume=True go on from there
+        keep_models    keep the models of all points of the path, in `models_`
         """
         check_params(self)
         data = _Data.of(self, X, y, unlabeled, sample_weight)
-        _warn_of_overlap(X, y, dev)
         select = ("labels-free" if dev is None else "dev") if self.select == "auto" else self.select
         if select == "dev" and dev is None:
             raise ParameterError("AnnealedSSVM(select='dev'): there is no dev data")
         learner = Learner(len(data.labels), self.tol, 1000, seed_from(self.random_state), self.n_jobs)
         task, dev_known = data.task, encoded(dev, data.encoder, data.labels)
+        _warn_of_overlap(X, y, dev)
         judge = Judge.of(data, task, dev, select, self.n_jobs, self.constraints or Constraints([]))
         state, C = self._start(data, learner, dev_known)
         schedule = self._schedule(C, task)
-        keeper = None if checkpoint is None else Checkpoint.of(checkpoint, self, data, schedule)
+        keeper = None if checkpoint is None else Checkpoint.of(checkpoint, self, data, schedule, dev_known)
         points: list[Point] = []
         if keeper is not None and resume:
             state, points = keeper.load(state, task)
@@ -166,7 +168,12 @@ class AnnealedSSVM(SequenceLabeller):
             self.stop_ = "interrupted"
             warnings.warn("interrupted: the model is the best point so far", stacklevel=2)
         self._finish(data, points, judge, state, dev)
+        if keep_models:
+            self.models_ = [replace(self._model(data, point), constraints=self.model_.constraints) for point in points]
         return self
+
+    def _model(self, data: _Data, point: Point) -> Model:
+        return Model(data.labels, data.encoder, point.chain, self.constraints).compact()
 
     def _start(self, data: _Data, learner: Learner, dev: Any) -> tuple[State, float]:
         """The supervised solution, and the C it was learned with."""
@@ -190,7 +197,7 @@ class AnnealedSSVM(SequenceLabeller):
 
     def _finish(self, data: _Data, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
         best = judge.best(points)
-        model = Model(data.labels, data.encoder, points[best].chain, self.constraints).compact()
+        model = self._model(data, points[best])
         self.model_ = replace(model, constraints=trusted(model, int(data.has_labels.sum()), dev, self.n_jobs))
         self.history_ = state.history
         self.path_ = [{**point.row(), "chosen": i == best} for i, point in enumerate(points)]
@@ -225,12 +232,12 @@ class _Data:
         weight = checked_weights(sample_weight, len(X))
         pool = [] if unlabeled is None else list(unlabeled)
         check_data(pool, [None] * len(pool), name="unlabelled")
-        if not any(is_known(row) for row in y):
-            raise DataError("training data: no sequence has a label")
-        rules = estimator.constraints or Constraints([])
+        if not any(is_known(row) and w > 0 for row, w in zip(y, weight, strict=True)):
+            raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
+        rules = Constraints([]) if estimator.constraints is None else estimator.constraints
         labels = all_labels(y, rules)
         complete = [i for i, row in enumerate(y) if row is not None and None not in row]
-        others = [i for i in range(len(X)) if i not in set(complete)]
+        others = np.setdiff1d(np.arange(len(X)), complete).tolist()
         ordered = [X[i] for i in complete + others] + pool
         encoder = Encoder.for_data(ordered, estimator.features)
         batch = encoder.fit(ordered)
@@ -244,7 +251,7 @@ class _Data:
             known=known,
             weight=np.concatenate([weight[complete + others], np.ones(len(pool))]),
             free=np.flatnonzero(~has_labels[len(complete) :]),
-            tables=rules.compile(open_X, labels),
+            tables=(rules if open_X else Constraints([])).compile(open_X, labels),
         )
         return cls(labels, encoder, task, open_X, has_labels)
 

@@ -65,6 +65,16 @@ class SequenceLabeller(BaseEstimator):
         rules = self._rules(constraints)
         return self.model_.margins(X, self.n_jobs, rules)
 
+    def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
+        """How sure the model is of each label of y (what it predicts, if not given), in units of its scores.
+
+        A value is the margin by which the best labelling with that label beats the best one with another label at the
+        token; the smallest one of a sequence is the margin over the runner-up.  Labels that rules have enforced against
+        the model have negative values.
+        """
+        check_is_fitted(self, "model_")
+        return self.model_.confidence(X, self.predict(X) if y is None else y, self.n_jobs)
+
     def score(self, X: Sequence[Any], y: Sequence[Any], *, constraints: bool | Constraints = False) -> float:
         """Token accuracy."""
         return metrics.token_accuracy(y, self.predict(X, constraints=constraints))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as save_arrays
 
+from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import DataError
 from semistruct.files import replacing
 from semistruct.methods.annealing import State, Task
 from semistruct.methods.points import Point
+from semistruct.methods.search import Known
 from semistruct.solvers.sdm import DualState
 from semistruct.solvers.sdm_kernels import Sets
 
@@ -32,16 +35,22 @@ class Checkpoint:
     about: dict[str, str]
 
     @classmethod
-    def of(cls, folder: str | os.PathLike[str], estimator: Any, data: Any, schedule: list[float]) -> Checkpoint:
+    def of(
+        cls, folder: str | os.PathLike[str], estimator: Any, data: Any, schedule: list[float], dev: Known | None
+    ) -> Checkpoint:
         path = Path(folder)
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as err:
             raise DataError.at(path, None, f"cannot write: {(err.strerror or str(err)).lower()}") from None
         task: Task = data.task
-        about = {k: repr(v) for k, v in estimator.get_params().items() if k != "n_jobs"}
-        about |= {"method": type(estimator).__name__, "weights of unlabelled data": repr(schedule)}
-        about["data"] = _digest(task.batch.indices, task.batch.offsets, task.known, task.weight)
+        # functions and random states show where they are in memory, which is elsewhere in another process
+        about = {k: re.sub(r" at 0x\w+", "", repr(v)) for k, v in estimator.get_params().items() if k != "n_jobs"}
+        about["method"] = type(estimator).__name__
+        names = np.frombuffer("\n".join(data.encoder.vocabulary).encode("utf-8", "surrogatepass"), np.uint8)
+        about["data"] = _digest(task.batch, names, task.known, task.weight, *task.tables.events)
+        about["dev data"] = "none" if dev is None else _digest(*dev)
+        about["weights of unlabelled data"] = repr(schedule)
         return cls(path / NAME, about)
 
     def save(self, state: State, points: list[Point]) -> None:
@@ -75,10 +84,11 @@ class Checkpoint:
         try:
             with safe_open(self.path, framework="numpy") as file:
                 told = json.loads(file.metadata()["state"])
+                about = told["about"]
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as err:
             raise DataError.at(self.path, None, f"not a checkpoint, or damaged ({err})") from None
-        self._refuse_other(told["about"])
+        self._refuse_other(about)
         dual = None
         if "dual.tokens" in arrays:
             sets = Sets(*(arrays[f"dual.{name}"] for name in Sets._fields))
@@ -98,15 +108,15 @@ class Checkpoint:
         return state, points
 
     def _refuse_other(self, about: dict[str, str]) -> None:
-        for name in sorted(self.about.keys() | about.keys()):
+        for name in self.about | about:  # parameters first: they also change what is seen of the data
             ours, theirs = self.about.get(name), about.get(name)
             if ours != theirs:
                 problem = f"the checkpoint is of another run: {name} was {theirs!s:.60}, is {ours!s:.60}"
                 raise DataError.at(self.path, None, problem)
 
 
-def _digest(*arrays: np.ndarray) -> str:
+def _digest(batch: SequenceBatch, *arrays: np.ndarray) -> str:
     sha = hashlib.sha256()
-    for array in arrays:
+    for array in (batch.indptr, batch.indices, batch.values, batch.offsets, batch.kind, *arrays):
         sha.update(np.ascontiguousarray(array).tobytes())
     return sha.hexdigest()[:16]

@@ -16,7 +16,8 @@ import numpy as np
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.constraints import Constraints
-from semistruct.constraints.tables import RuleTables
+from semistruct.constraints.tables import PER, RuleTables
+from semistruct.errors import DataError
 from semistruct.matching.search import find_best
 from semistruct.methods.annealing import State, Task
 from semistruct.methods.supervised import encoded
@@ -52,6 +53,8 @@ class Judge:
     def of(cls, data: Any, task: Task, dev: Any, select: str, n_jobs: int | None, rules: Constraints) -> Judge:
         """dev is (X, y) or None; rules are those for prediction."""
         known = encoded(dev, data.encoder, data.labels)
+        if known is not None and not (known[1] != UNKNOWN).any():
+            raise DataError("dev data: no token has a label that occurs in the training data")
         weight = max(1.0, BASE / np.sqrt(max(int(data.has_labels.sum()), 1)))
         if known is None:
             return cls(task, None, select, n_jobs)
@@ -85,6 +88,8 @@ class Judge:
         wrong = float(np.sum(found[counted] != task.known[counted])) / labelled
         if not len(tables):
             return wrong
-        t, counts = tables.targets, tables.count(found[task.first_open :], self.n_jobs)[:, tables.instance]
+        t, counts = tables.targets, tables.count(found[task.first_open :], self.n_jobs)
+        counts[:, t.per == PER["tokens"]] /= np.diff(tables.offsets)[:, None]
+        counts = counts[:, tables.instance]
         over = np.maximum(counts - t.high[tables.instance], t.low[tables.instance] - counts)
         return wrong + float(np.maximum(over, 0.0).sum()) / len(tables)

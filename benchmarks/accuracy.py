@@ -1,0 +1,176 @@
+"""What unlabelled data and rules are worth: token accuracy, five draws, in one table.
+
+    python benchmarks/accuracy.py                      both corpora, the main table
+    python benchmarks/accuracy.py --table paper        the paper's features and settings
+    python benchmarks/accuracy.py --table ablation     what each part contributes
+
+n labelled sequences are drawn from the training part, parameters (C, the point of the path, the weight of rules in
+prediction) are chosen on the dev part, and the rest of the training part is reported on; "all" learns from 200 of 300
+citations (or 70 of 100 headers).  Tables go to standard output and, with -o, to a file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import sys
+import time
+from pathlib import Path
+
+from semistruct import SSVM, AnnealedSSVM, Constraints, read
+
+DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+SIZES = {"citations": (5, 20, 200), "headers": (5, 20, 70)}
+
+
+class Bench:
+    """One corpus and its draws."""
+
+    def __init__(self, corpus, rules):
+        folder = DATA / corpus
+        self.train, self.dev, self.pool = (read(folder / f) for f in ("train.tsv", "dev.tsv", "unlabeled.txt"))
+        self.rules = Constraints.from_file(rules or corpus)
+
+    def draw(self, n, seed):
+        """((X, y) to learn from, (X, y) to report on)."""
+        order = list(range(len(self.train)))
+        random.Random(seed).shuffle(order)
+        return tuple(
+            ([self.train.tokens[i] for i in part], [self.train.labels[i] for i in part])
+            for part in (order[:n], order[n:])
+        )
+
+    def supervised(self, n, seed, **params):
+        """{name: accuracy} of the supervised model, plain and under the rules."""
+        learn, report = self.draw(n, seed)
+        params = {"C": "auto", "constraints": self.rules, **params}
+        model = SSVM(**params).fit(*learn, dev=(self.dev.tokens, self.dev.labels))
+        return {"plain": model.score(*report), "rules": model.score(*report, constraints=True)}
+
+    def annealed(self, n, seed, rules=None, pool=None, **params):
+        """The same for the annealed model, and what other choices of the point of its path would have given."""
+        learn, report = self.draw(n, seed)
+        params = {"C": "auto", "constraints": rules or self.rules, **params}
+        began = time.perf_counter()
+        model = AnnealedSSVM(**params).fit(
+            *learn,
+            unlabeled=self.pool.tokens[:pool],
+            dev=(self.dev.tokens, self.dev.labels),
+            keep_models=True,
+        )
+        seconds = time.perf_counter() - began
+        out = {"plain": model.score(*report), "rules": model.score(*report, constraints=True), "seconds": seconds}
+        chosen, along = model.model_, []
+        for point in model.models_:
+            model.model_ = point
+            along.append(model.score(*report, constraints=True))
+        model.model_ = chosen
+        free = min(range(len(along)), key=lambda i: (model.path_[i]["mistakes"], -i))
+        return {**out, "labels-free": along[free], "last": along[-1], "hindsight": max(along)}
+
+
+def summary(runs):
+    """`mean ± spread` of each column over the draws."""
+    columns = {}
+    for key in runs[0]:
+        values = [run[key] for run in runs]
+        if key == "seconds":
+            columns[key] = f"{statistics.mean(values):.1f}"
+        else:
+            columns[key] = f"{100 * statistics.mean(values):.1f} ± {100 * statistics.pstdev(values):.1f}"
+    return columns
+
+
+class Report:
+    """Writes lines to standard output and to a file as they come."""
+
+    def __init__(self, path):
+        self.file = None if path is None else path.open("a", encoding="utf-8")
+
+    def __call__(self, line=""):
+        print(line, flush=True)
+        if self.file:
+            print(line, file=self.file, flush=True)
+
+    def table(self, title, rows, run):
+        """One line per row (name, arguments of run) as soon as it is there."""
+        self(f"\n### {title}\n")
+        header = None
+        for name, *arguments in rows:
+            columns = summary(run(*arguments))
+            if header != list(columns):
+                header = list(columns)
+                self("| | " + " | ".join(header) + " |")
+                self("|---" * (len(header) + 1) + "|")
+            self(f"| {name} | " + " | ".join(columns.values()) + " |")
+
+
+def main_table(bench, corpus, draws, report):
+    for n in SIZES[corpus]:
+        name = "all" if n == SIZES[corpus][-1] else str(n)
+        report.table(
+            f"{corpus}, {name} labelled ({n}), {len(bench.pool)} unlabelled",
+            [("supervised", "supervised"), ("annealed", "annealed")],
+            lambda method, n=n: [getattr(bench, method)(n, seed) for seed in range(draws)],
+        )
+
+
+def paper_table(bench, corpus, draws, report):
+    settings = {"features": "paper", "match_by": "slack", "rules": Constraints.from_file(f"{corpus}-codl")}
+    rows = [
+        ("its schedule, single labels", {**settings, "schedule": "printed", "moves": "tokens", "rounds": 10}),
+        ("its schedule, spans", {**settings, "schedule": "printed", "rounds": 10}),
+        ("our schedule, spans", settings),
+    ]
+    for n in SIZES[corpus]:
+        report.table(
+            f"{corpus}, paper features, CODL's rules, {n} labelled",
+            rows,
+            lambda params, n=n: [bench.annealed(n, seed, **params) for seed in range(draws)],
+        )
+
+
+def ablation_table(bench, corpus, draws, report):
+    n = 20
+    rows = [
+        ("default", {}),
+        ("single-label switching", {"moves": "tokens"}),
+        ("matched by slack", {"match_by": "slack"}),
+        ("schedule of the paper", {"schedule": "printed"}),
+        ("schedule 1, 3, 10, 30, 100", {"schedule": [1.0, 3.0, 10.0, 30.0, 100.0]}),
+        ("one round per temperature", {"rounds": 1}),
+        *[(f"{u} unlabelled", {"pool": u}) for u in (100, 300)],
+    ]
+    for left_out in bench.rules.rules:
+        rest = Constraints([rule for rule in bench.rules.rules if rule is not left_out], bench.rules.labels)
+        rows.append((f"without: {left_out.text:.60}", {"rules": rest}))
+    report.table(
+        f"{corpus}, {n} labelled: what each part contributes",
+        rows,
+        lambda params: [bench.annealed(n, seed, **params) for seed in range(draws)],
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", choices=list(SIZES), action="append")
+    parser.add_argument("--table", choices=["main", "paper", "ablation"], default="main")
+    parser.add_argument("--rules", help="a rules file or name instead of that of the corpus")
+    parser.add_argument("--draws", type=int, default=5)
+    parser.add_argument("--output", "-o", type=Path)
+    args = parser.parse_args()
+    report = Report(args.output)
+    report(f"\n`{' '.join(['python', *sys.argv])}`")
+    for corpus in args.corpus or SIZES:
+        if args.table == "paper" and corpus != "citations":
+            continue
+        bench = Bench(corpus, args.rules)
+        {"main": main_table, "paper": paper_table, "ablation": ablation_table}[args.table](
+            bench, corpus, args.draws, report
+        )
+
+
+if __name__ == "__main__":
+    main()
