@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,16 @@ from matplotlib.figure import Figure
 BLUE, GREY, RED, GREEN = "#2a6f97", "#8d99ae", "#c1443c", "#3a7d44"
 
 
-def learning_curve(path: Path, sizes: Sequence[int], runs: Sequence[Sequence[float]], *, title: str) -> None:
+Runs = Sequence[Sequence[float]]
+
+
+def learning_curve(
+    path: Path, sizes: Sequence[int], runs: Runs, *, title: str, also: Mapping[str, Runs] | None = None
+) -> None:
     """Token accuracy against the number of labelled sequences: every run as a dot, their mean as a line.
 
-    runs[k] holds the accuracies of the runs with sizes[k] labelled sequences, between 0 and 1.
+    runs[k] holds the accuracies of the runs with sizes[k] labelled sequences, between 0 and 1; `also` holds further
+    curves by name, with which the first is compared.
     """
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     axes = figure.subplots()
@@ -28,10 +34,14 @@ def learning_curve(path: Path, sizes: Sequence[int], runs: Sequence[Sequence[flo
     for size, run, mean in zip(sizes, runs, means, strict=True):
         place = (size, 100 * max(run))
         axes.annotate(f"{mean:.1f}", place, xytext=(0, 7), textcoords="offset points", ha="center", color=BLUE)
+    for (name, others), colour in zip((also or {}).items(), (GREEN, RED), strict=False):
+        level = [100 * sum(run) / len(run) for run in others]
+        axes.plot(sizes, level, "--", color=colour, linewidth=1.5, zorder=1)
+        axes.annotate(name, (sizes[0], level[0]), xytext=(4, -10), textcoords="offset points", color=colour)
     axes.set_xscale("log")
     axes.set_xticks(list(sizes), [str(size) for size in sizes])
     axes.minorticks_off()
-    axes.set_ylim(min(100 * min(run) for run in runs) - 5, 102)
+    axes.set_ylim(min(100 * min(run) for curve in (runs, *(also or {}).values()) for run in curve) - 5, 102)
     axes.set_xlabel("labelled sequences")
     axes.set_ylabel("token accuracy, %")
     axes.set_title(title, loc="left")

@@ -1,0 +1,400 @@
+"""Prediction under rules, as users ask for it."""
+
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from matching_cases import random_case
+from rule_strategies import built
+from semistruct import SSVM
+from semistruct import model as model_module
+from semistruct.constraints import (
+    AtMostOnce,
+    ChangeOnlyOn,
+    Constraints,
+    Count,
+    EndsWith,
+    Function,
+    MinLength,
+    Order,
+    Present,
+    Proportion,
+    StartsWith,
+    Words,
+)
+from semistruct.errors import ParameterError, RuleWarning
+from semistruct.matching.decoding import decode_under
+from semistruct.methods import trust
+
+TOL = 1e-6  # of scores with hard penalties
+
+X = [s.split() for s in ("Turing . Machines 1936", "Church . Calculus 1936", "Post . 1943", "Turing , Church 1950")]
+Y = [s.split() for s in ("author author title date", "author author title date", "author author date")] + [
+    ["author", "author", "author", "date"]
+]
+NEW = [s.split() for s in ("Machines . Turing", "1936", "Calculus Post 1936 .", "Post , Machines 1943")]
+LABELS = ("author", "date", "title")
+
+
+def fitted(*rules, labels=None, dev=None, **options):
+    return SSVM(features=["word"], constraints=Constraints(rules, labels), **options).fit(X, Y, dev=dev)
+
+
+def every_labelling(estimator, tokens):
+    """{labelling: score} without rules."""
+    n = len(estimator.classes_) ** len(tokens)
+    return {tuple(labels): score for labels, score in estimator.predict([tokens], n_best=n)[0]}
+
+
+def ranked(estimator, tokens, rules):
+    """All labellings with score - penalty, best first."""
+    found = every_labelling(estimator, tokens)
+    values = {y: s - rules.penalty([tokens], [y], estimator.classes_) for y, s in found.items()}
+    return dict(sorted(values.items(), key=lambda pair: -pair[1]))
+
+
+def no_author_twice(tokens, labels):
+    """A rule of one's own that no other rule says: at most one token is an author."""
+    return max(0, list(labels).count("author") - 1)
+
+
+def odd_dates(tokens, labels):
+    return list(labels).count("date") % 2
+
+
+RULES = {
+    "one": [StartsWith("title")],
+    "hard": [AtMostOnce(weight="hard"), EndsWith("author", weight="hard")],
+    "several": [
+        AtMostOnce(counting="labels"),
+        Present(["date", "title"], weight=2.5),
+        MinLength(2, labels="title"),
+        Order(["date", "author"], weight=1),
+        ChangeOnlyOn("punctuation", weight=0.5),
+        Words("Post", are="title"),
+        Count({"author": (1, 2)}, level="instance", weight=0.3),
+        Proportion({"title": 0.5}),
+    ],
+    "function": [StartsWith("title"), Function(no_author_twice), Function(odd_dates, low=1, high=1, penalty="square")],
+}
+
+
+@pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
+def test_predictions_are_the_best_under_the_rules(rules):
+    """Corpus rules have no say in it."""
+    estimator = fitted(*rules)
+    effective = estimator.model_.constraints
+    instance = Constraints([rule for rule in effective.rules if rule.level == "instance"])
+    best = estimator.predict(NEW, constraints=True)
+    margins = estimator.decision_function(NEW, constraints=True)
+    for k in (1, 4):
+        several = estimator.predict(NEW, constraints=True, n_best=k)
+        for i, tokens in enumerate(NEW):
+            wanted = ranked(estimator, tokens, instance)
+            values = list(wanted.values())
+            assert wanted[tuple(best[i])] == pytest.approx(values[0], abs=TOL)
+            assert margins[i] == pytest.approx([values[0], values[0] - values[1]], abs=TOL)
+            assert [score for _, score in several[i]] == pytest.approx(values[:k], abs=TOL)
+            assert [wanted[tuple(y)] for y, _ in several[i]] == pytest.approx(values[:k], abs=TOL)
+            assert len({tuple(y) for y, _ in several[i]}) == min(k, len(values))
+
+
+def test_there_may_be_fewer_labellings_than_wanted():
+    for rules in (RULES["one"], RULES["function"]):
+        (found,) = fitted(*rules).predict([["1936"]], constraints=True, n_best=9)
+        assert sorted(y for y, _ in found) == [["author"], ["date"], ["title"]]
+
+
+def test_rules_change_predictions_only_if_they_are_asked_for():
+    estimator = fitted(StartsWith("title", weight="hard"))
+    assert estimator.predict(X) == SSVM(features=["word"]).fit(X, Y).predict(X) == Y
+    assert [row[0] for row in estimator.predict(X, constraints=True)] == ["title"] * 4
+    assert estimator.score(X, Y) == 1.0
+    assert estimator.score(X, Y, constraints=True) < 1.0
+
+
+def test_rules_can_come_with_the_question():
+    """And then weigh what they say, whatever the model was fitted with."""
+    rules = Constraints([StartsWith("title", weight="hard"), AtMostOnce()])
+    for estimator in (SSVM(features=["word"]).fit(X, Y), fitted(StartsWith("date", weight="hard"))):
+        for tokens, found in zip(NEW, estimator.predict(NEW, constraints=rules), strict=True):
+            wanted = ranked(estimator, tokens, rules)
+            assert wanted[tuple(found)] == pytest.approx(max(wanted.values()), abs=TOL)
+            assert found[0] == "title"
+
+
+def test_corpus_rules_take_the_data_for_the_corpus():
+    estimator = fitted(Proportion({"date": 1.0}), StartsWith("title", weight="hard"))
+    assert estimator.predict(NEW, constraints=True) == estimator.predict(NEW, constraints=True, corpus=False)
+    found = estimator.predict(NEW, constraints=True, corpus=True)
+    assert found == [["title"] + ["date"] * (len(tokens) - 1) for tokens in NEW]
+    rules = Constraints([Count({"title": 0}, level="corpus")])
+    assert "title" not in {y for row in estimator.predict(NEW, constraints=rules, corpus=True) for y in row}
+
+
+def test_corpus_rules_are_not_followed_blindly():
+    """Labels that nothing asks to be changed stay the best ones."""
+    estimator = fitted(Proportion({"date": (0.0, 1.0)}), AtMostOnce())
+    plain = estimator.predict(NEW, constraints=True)
+    assert estimator.predict(NEW, constraints=True, corpus=True) == plain
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_corpus_rules_cost_no_more_than_they_save(seed):
+    """Of score and penalties together; and what was changed for them is no longer called exact."""
+    rules = [{"at_most_once": "all", "weight": 2}, {"proportion": {"a": 0.7}, "unit": "fraction", "weight": 12}]
+    case = random_case(np.random.default_rng(seed), [4] * 6, "abc", rules, size=0.3)
+    constraints = Constraints([built(rule) for rule in rules])
+    before, after = (
+        decode_under(case.batch, case.weights, constraints, case.X, case.labels, corpus=corpus)
+        for corpus in (False, True)
+    )
+    worth = [-case.objective(found.labels[0], np.ones(6), 0.0) for found in (before, after)]
+    assert worth[1] > worth[0]
+    changed = [a != b for a, b in zip(case.split(before.labels[0]), case.split(after.labels[0]), strict=True)]
+    assert before.exact.all()
+    assert after.exact.tolist() == [not c for c in changed]
+    for i in np.flatnonzero(changed):
+        paths = case.split(after.labels[0])
+        back = [*paths[:i], case.split(before.labels[0])[i], *paths[i + 1 :]]
+        assert -case.objective(np.concatenate(back), np.ones(6), 0.0) < worth[1] + TOL
+
+
+def test_pieces_do_not_matter(monkeypatch):
+    estimator = fitted(*RULES["several"])
+    whole = [estimator.predict(NEW, constraints=True, corpus=corpus) for corpus in (False, True)]
+    margins = estimator.decision_function(NEW, constraints=True)
+    monkeypatch.setattr(model_module, "CHUNK", 2)
+    assert [estimator.predict(NEW, constraints=True, corpus=corpus) for corpus in (False, True)] == whole
+    assert estimator.decision_function(NEW, constraints=True).tolist() == margins.tolist()
+
+
+# what cannot be ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"constraints": True}, "constraints=True, but the model was fitted without constraints"),
+        ({"corpus": True}, "corpus=True needs constraints"),
+        ({"constraints": Constraints([StartsWith("title")]), "corpus": True, "n_best": 2}, "is not for n_best"),
+        ({"constraints": Constraints([StartsWith("titel")])}, "unknown label 'titel'; did you mean 'title'"),
+    ],
+    ids=["no rules", "corpus", "n_best", "label"],
+)
+def test_what_cannot_be_asked(options, complaint):
+    estimator = SSVM(features=["word"]).fit(X, Y)
+    with pytest.raises(ParameterError, match=complaint):
+        estimator.predict(NEW, **options)
+
+
+def test_constraints_true_is_refused_everywhere():
+    estimator = SSVM(features=["word"]).fit(X, Y)
+    for ask in (
+        lambda: estimator.decision_function(NEW, constraints=True),
+        lambda: estimator.score(X, Y, constraints=True),
+    ):
+        with pytest.raises(ParameterError, match="fitted without constraints"):
+            ask()
+
+
+CLASHING = [
+    StartsWith("author", weight="hard"),
+    Words("Machines", are="title", weight="hard", name="machines are titles"),
+    AtMostOnce(weight="hard"),
+    EndsWith("author", weight=3),
+]
+
+
+def test_hard_rules_that_clash():
+    """The warning names the sequence and the two rules; the labels break just one of them."""
+    estimator = fitted(*CLASHING)
+    with pytest.warns(RuleWarning) as caught:
+        found = estimator.predict([["Turing", "1936"], ["Machines", "."]], constraints=True)
+    (told,) = [str(w.message) for w in caught]
+    assert told.startswith("sequence 1: 'starts with author' and 'machines are titles' cannot all be obeyed")
+    broken = "starts with author" if found[1][0] == "title" else "machines are titles"
+    assert told.endswith(f"its labels break {broken!r}")
+    assert found[1][0] in ("title", "author")
+    wanted = ranked(estimator, ["Machines", "."], estimator.model_.constraints)
+    assert wanted[tuple(found[1])] == pytest.approx(max(wanted.values()), abs=TOL)
+
+
+def test_not_every_clash_is_told():
+    estimator = fitted(*CLASHING)
+    with pytest.warns(RuleWarning) as caught:
+        estimator.predict([["Machines"]] * 3 + [["Turing"]] + [["Machines"]] * 2, constraints=True)
+    told = [str(w.message) for w in caught]
+    assert [text.split(":")[0] for text in told] == [
+        "sequence 0", "sequence 1", "sequence 2", "so it is for 2 more sequences"
+    ]  # fmt: skip
+
+
+def test_three_rules_of_which_two_can_be_obeyed_are_all_named():
+    rules = [Count({label: (2, None)}, level="instance", weight="hard", penalty="absolute") for label in LABELS]
+    with pytest.warns(RuleWarning, match="at least 2 blocks of author.*and.*of date.*and.*of title.*cannot all"):
+        fitted(*rules).predict([["a", "b", "c", "d", "e"]], constraints=True)
+
+
+def test_a_rule_that_cannot_be_obeyed_at_all():
+    rules = [Count({"author": (2, None)}, level="instance", weight="hard"), StartsWith("title", weight="hard")]
+    with pytest.warns(RuleWarning, match="sequence 0: '.*blocks of author.*' cannot all be obeyed") as caught:
+        (found,) = fitted(*rules).predict([["a", "b"]], constraints=True)
+    assert "starts with" not in str(caught[0].message)
+    assert found[0] == "title"
+
+
+def test_small_violations_of_hard_rules_are_told_too():
+    """A share is off by a fraction of what other rules are, and yet the rule is broken."""
+    share = Proportion({"author": 0.6}, level="instance", unit="fraction", weight="hard", penalty="absolute")
+    with pytest.warns(RuleWarning, match="sequence 0: '60% author' cannot"):
+        fitted(share, StartsWith("author", weight="hard")).predict([["a", "b", "c"]], constraints=True)
+
+
+def test_soft_rules_that_clash_are_nobodys_business():
+    """And a hard rule for the corpus is not one for a sequence; warnings are errors here."""
+    rules = [StartsWith("author"), Words("Machines", are="title"), Proportion({"date": 1.0}, weight="hard")]
+    fitted(*rules).predict([["Machines"]], constraints=True)
+
+
+# functions ---------------------------------------------------------------------------------------------------
+
+
+def test_functions_see_tokens_and_labels():
+    seen = []
+
+    def watch(tokens, labels):
+        seen.append((tokens, tuple(labels)))
+        return 0
+
+    fitted(Function(watch)).predict([["Turing", "1936"]], constraints=True)
+    assert sorted(seen) == [(["Turing", "1936"], (y, z)) for y in LABELS for z in LABELS]
+
+
+def test_functions_choose_among_the_fifty_best():
+    asked = []
+
+    def note(tokens, labels):
+        asked.append(tuple(labels))
+        return 0 if labels == ["title", "date", "title", "date"] else 1
+
+    estimator, tokens = fitted(Function(note, weight=0.001)), ["a", "b", "c", "d"]
+    (found,) = estimator.predict([tokens], constraints=True)
+    assert len(asked) == len(set(asked)) == 50
+    scores = every_labelling(estimator, tokens)
+    assert [scores[y] for y in asked] == pytest.approx(list(scores.values())[:50], abs=TOL)
+    assert tuple(found) in asked
+
+
+def test_functions_of_the_corpus_are_not_asked():
+    def never(tokens, labels):
+        raise AssertionError
+
+    estimator = fitted(Function(never, level="corpus"), StartsWith("title", weight="hard"))
+    assert estimator.predict([["1936"]], constraints=True) == [["title"]]
+
+
+@pytest.mark.parametrize(
+    ("function", "complaint"),
+    [
+        (lambda tokens, labels: 1 / (tokens[0] != "b"), "rule 'mine' fails on sequence 1: ZeroDivisionError"),
+        (lambda tokens, labels: None if tokens[0] == "b" else 0, "rule 'mine' returns None on sequence 1"),
+        (lambda tokens, labels: float("nan"), "rule 'mine' returns nan on sequence 0, expected a finite number"),
+    ],
+    ids=["raises", "nothing", "nan"],
+)
+def test_functions_that_fail(function, complaint):
+    estimator = SSVM(features=["word"]).fit(X, Y)
+    with pytest.raises(ParameterError, match=complaint):
+        estimator.predict([["a"], ["b"]], constraints=Constraints([Function(function, name="mine")]))
+
+
+# trust -------------------------------------------------------------------------------------------------------
+
+
+MIXED = [
+    StartsWith("author"),
+    EndsWith("date", weight="hard"),
+    Present("title", weight=1000),
+    AtMostOnce(weight=7),
+    Proportion({"author": 0.3}),
+    Function(no_author_twice),
+]
+
+
+def weights_of(constraints):
+    return [rule.weight for rule in constraints.rules]
+
+
+def test_only_weights_that_were_left_open_are_softened():
+    rules = Constraints(MIXED, labels=LABELS)
+    soft = rules.softened(2.5)
+    assert weights_of(soft) == [2.5, "hard", 1000, 7, 1000, 2.5]
+    assert soft.labels == LABELS
+    assert [rule.text for rule in soft.rules] == [rule.text for rule in rules.rules]
+    assert weights_of(rules) == [1000, "hard", 1000, 7, 1000, 1000]
+
+
+def test_few_labels_trust_rules_more():
+    assert weights_of(fitted(*MIXED).model_.constraints) == [40 / sqrt(4), "hard", 1000, 7, 1000, 40 / sqrt(4)]
+    many = SSVM(features=["word"], constraints=Constraints(MIXED)).fit(X[:1] * 1700, Y[:1] * 1700)
+    assert weights_of(many.model_.constraints)[0] == 1.0
+    assert weights_of(many.constraints)[0] == 1000
+
+
+def test_only_labelled_sequences_count():
+    estimator = SSVM(features=["word"], constraints=Constraints(MIXED)).fit([*X, *NEW], [*Y, *[None] * 4])
+    assert weights_of(estimator.model_.constraints)[0] == 40 / sqrt(4)
+
+
+DEV = {
+    "the rule is right": (X, [["title", *labels[1:]] for labels in Y]),
+    "the rule is wrong": (X, Y),
+}
+
+
+@pytest.mark.parametrize("name", DEV)
+def test_dev_data_choose_the_weight(name):
+    """The best on the dev data; of several, the largest."""
+    dev_X, dev_Y = DEV[name]
+    estimator = fitted(StartsWith("title"), C=5.0, dev=(dev_X, dev_Y))
+
+    def accuracy(weight):
+        rules = Constraints([StartsWith("title", weight=weight)])
+        return estimator.score(dev_X, dev_Y, constraints=rules)
+
+    found = {weight: accuracy(weight) for weight in trust.GRID}
+    wanted = max(weight for weight in trust.GRID if found[weight] == max(found.values()))
+    assert weights_of(estimator.model_.constraints) == [wanted]
+    assert len(set(found.values())) > 1
+    assert (wanted == 1000) == (name == "the rule is right")
+
+
+def test_without_rules_there_is_nothing_to_trust():
+    estimator = SSVM(features=["word"]).fit(X, Y, dev=DEV["the rule is wrong"])
+    assert estimator.model_.constraints is None
+
+
+# labels ------------------------------------------------------------------------------------------------------
+
+
+def test_labels_can_be_declared_with_the_rules():
+    estimator = fitted(Words("1950", are="note", weight="hard"), labels=["note", "pages"])
+    assert estimator.classes_ == ["author", "date", "note", "pages", "title"]
+    assert estimator.predict(X[3:], constraints=True)[0][-1] == "note"
+    assert estimator.predict(X) == Y
+
+
+def test_rules_about_labels_that_nobody_declared():
+    with pytest.raises(ParameterError, match="unknown label 'note'"):
+        fitted(StartsWith("note"))
+    with pytest.raises(ParameterError, match="constraints"):
+        SSVM(constraints=[StartsWith("author")]).fit(X, Y)
+
+
+def test_margins_are_arrays():
+    found = fitted(StartsWith("title")).decision_function(NEW, constraints=True)
+    assert isinstance(found, np.ndarray)
+    assert found.shape == (4, 2)
+    assert np.all(found[:, 1] >= 0)
