@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 
 import regex
 
@@ -39,9 +40,12 @@ class WordTest:
         return any(_matches(pattern, word) for pattern in self.patterns)
 
 
+_compiled = cache(regex.compile)
+
+
 def _matches(pattern: str, word: str) -> bool:
     try:
-        return regex.fullmatch(pattern, word, timeout=PATIENCE) is not None
+        return _compiled(pattern).fullmatch(word, timeout=PATIENCE) is not None
     except TimeoutError:
         raise ParameterError(
             f"the pattern {pattern!r} takes more than {PATIENCE:g} s on the word {word!r:.40}; simplify it"

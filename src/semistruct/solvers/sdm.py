@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -248,11 +249,18 @@ class _Workbench:
         return float(0.5 * (w @ w + t @ t) + self.problem.weight @ self.hinge)
 
 
+_known_rows: WeakKeyDictionary[SequenceBatch, kernels.Rows] = WeakKeyDictionary()
+
+
 def _rows(batch: SequenceBatch, n_jobs: int | None) -> kernels.Rows:
+    """The sequences with the products of their tokens, which are kept for as long as the batch is."""
+    if batch in _known_rows:
+        return _known_rows[batch]
     size = batch.lengths**2
     first = starts(size if size.sum() <= PRODUCT_LIMIT else np.zeros_like(size))
     product = np.empty(first[-1], np.float32 if len(batch.values) == 1 else np.float64)
     rows = kernels.Rows(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
     if len(product):
         spread(kernels.token_products, np.arange(len(batch)), rows, n_jobs=n_jobs)
+    _known_rows[batch] = rows
     return rows
