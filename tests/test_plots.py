@@ -7,7 +7,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
-from semistruct.report.plots import BLUE, GREY, learning_curve
+from semistruct.report.plots import BLUE, GREEN, GREY, RED, annealing_path, learning_curve
 
 SIZES, RUNS = (5, 20, 100), [[0.5, 0.75], [0.8, 0.9], [0.955]]
 
@@ -40,3 +40,54 @@ def test_svg_shows_sizes_means_and_title(tmp_path):
 def test_each_size_has_its_runs(tmp_path):
     with pytest.raises(ValueError, match="zip"):
         learning_curve(tmp_path / "x.png", SIZES, RUNS[:2], title="")
+
+
+def a_path(dev):
+    """A path of three points, the second one taken, and its history."""
+    points = [
+        {"C_u": c, "dev_accuracy": a if dev else None, "mistakes": m, "chosen": c == 0.025}
+        for c, a, m in [(0.0, 0.5, 4.5), (0.025, 0.9, 1.25), (0.25, 0.8, 2.0)]
+    ]
+    history = [
+        {"C_u": c, "step": step, "objective": 100.0 - k, "broken": 5 - k, "switched": 10 * k}
+        for k, (c, step) in enumerate([(0.025, "match"), (0.025, "learn"), (0.25, "match"), (0.25, "learn")])
+    ]
+    return points, history
+
+
+@pytest.mark.parametrize("dev", [True, False])
+def test_annealing_path_as_png(tmp_path, dev):
+    path = tmp_path / "path.png"
+    annealing_path(path, *a_path(dev))
+    image = imread(path)
+    assert min(image.shape[:2]) > 500
+    for colour in (BLUE, GREY, RED, GREEN):
+        assert has_colour(image, colour)
+
+
+@pytest.mark.parametrize("dev", [True, False])
+def test_annealing_path_as_svg(tmp_path, dev):
+    path = tmp_path / "path.svg"
+    annealing_path(path, *a_path(dev))
+    text = path.read_text()
+    assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
+    titles = {True: "token accuracy on dev data, %", False: "known mistakes per sequence"}
+    for shown in ("supervised", "0.025", "0.25", "chosen", titles[dev], "labels switched"):
+        assert f"<!-- {shown} -->" in text
+    assert f"<!-- {titles[not dev]} -->" not in text
+
+
+def test_the_chosen_point_is_marked(tmp_path):
+    """Another one chosen, another picture."""
+    points, history = a_path(dev=True)
+    images = []
+    for taken in range(3):
+        annealing_path(tmp_path / "x.png", [{**p, "chosen": i == taken} for i, p in enumerate(points)], history)
+        images.append(imread(tmp_path / "x.png").tobytes())
+    assert len(set(images)) == 3
+
+
+def test_the_path_of_a_supervised_fit_is_one_point(tmp_path):
+    points = [{"C_u": 0.0, "dev_accuracy": None, "mistakes": 1.0, "chosen": True}]
+    annealing_path(tmp_path / "path.svg", points, [])
+    assert "<!-- chosen -->" in (tmp_path / "path.svg").read_text()

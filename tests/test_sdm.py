@@ -300,3 +300,10 @@ def test_effective_steps_add_the_common_table(K, Y, seed):
     for k in range(K):
         assert_array_equal(found[k], kept[0] if k == 0 else kept[0] + kept[k])
     assert_array_equal(trans, kept)
+
+
+def test_one_shared_value_that_is_not_one():
+    """Products of 0.7 with itself are no whole numbers: 32 bits would round them."""
+    problem = random_problem(0)
+    problem = replace(problem, batch=replace(problem.batch, values=np.array([0.7])))
+    check_feasible(problem, solve(problem, tol=0.1).state)

@@ -56,7 +56,7 @@ def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dic
         "labels": model.labels,
         "features": model.encoder.features and vars(model.encoder.features),
         "names": list(model.encoder.vocabulary),
-        "rules": model.constraints and dump_rules(model.constraints),
+        "rules": None if model.constraints is None else dump_rules(model.constraints),
         "card": {"semistruct": __version__, "created": datetime.now(UTC).isoformat(timespec="seconds"), **(card or {})},
     }
     # "surrogatepass": a token may hold half a character, and is read back as it was

@@ -26,7 +26,7 @@ def watching(quiet: bool) -> Iterator[Callable[[Any], None] | None]:
                 status.update(_of_solver(record))
             elif record["step"] == "point":
                 accuracy = record["dev_accuracy"]
-                shown[0] = "" if accuracy is None else f"  dev accuracy {accuracy:.2%}"
+                shown[0] = "" if accuracy is None else f"  dev {accuracy:.1%}"
             else:
                 status.update(_of_annealing(record) + shown[0])
 
@@ -45,7 +45,7 @@ def _of_annealing(row: dict[str, Any]) -> str:
     done = row["temperature"] * row["rounds"] + row["round"] + (1.0 if row["step"] == "learn" else 0.5)
     left = row["seconds"] / done * (row["temperatures"] * row["rounds"] - done)
     return (
-        f"C_u {row['C_u']:.3g} ({row['temperature'] + 1} of {row['temperatures']})  round {row['round'] + 1}  "
-        f"objective {row['objective']:.6g}  broken {row['broken']}  switched {row['switched']}  "
-        f"{row['seconds']:.0f} s, at most {left:.0f} s left"
+        f"C_u {row['C_u']:.2g} ({row['temperature'] + 1}/{row['temperatures']}) round {row['round'] + 1}  "
+        f"J {row['objective']:.5g}  {row['broken']} broken, {row['switched']} switched  "
+        f"{row['seconds']:.0f} s, {left:.0f} left"
     )

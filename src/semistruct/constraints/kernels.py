@@ -5,7 +5,10 @@ y (T,)     labels of the sequence
 row        one count per term
 """
 
+import numpy as np
 from numba import njit
+
+ZERO = np.int64(0)  # a bare 0 would be a type of its own to the compiler
 
 
 @njit(cache=True, nogil=True)
@@ -71,7 +74,7 @@ def count_sequences(which, events, offsets, y, counts):
         a, b = offsets[i], offsets[i + 1]
         for k in range(counts.shape[1]):
             counts[i, k] = 0.0
-        count_window(events, a, y[a:b], 0, b - a, 1.0, counts[i])
+        count_window(events, a, y[a:b], ZERO, b - a, 1.0, counts[i])
 
 
 @njit(cache=True, nogil=True)

@@ -22,6 +22,7 @@ from numba import njit
 from semistruct.chain.kernels import max_backward, path_score, token_scores, viterbi
 from semistruct.constraints.kernels import distance
 
+ZERO, ONE, MINUS_ONE = np.int64(0), np.int64(1), np.int64(-1)  # a bare 0 would be a type of its own to the compiler
 ROUNDS = 12  # of improving the tolls
 
 
@@ -90,45 +91,52 @@ def bump(targets, track, k, n_tokens, row):
 
 
 @njit(cache=True, nogil=True)
-def end_block(events, targets, track, y, run, n_tokens, row):
-    """What it costs that a block of y ends after `run` tokens."""
-    cost = 0.0
-    for q in range(len(events.length_term)):
-        if events.length_mask[q, y] and (run < events.least[q] or run > events.most[q]):
-            cost += bump(targets, track, events.length_term[q], n_tokens, row)
-    return cost
+def hits_at(events, track, token, y, run, z, last, row, hits):
+    """Write the tracked terms that have an event where label z follows a block of `run` tokens of y.
 
-
-@njit(cache=True, nogil=True)
-def begin_block(events, targets, track, z, n_tokens, row):
-    """What it costs that a block of z begins."""
-    cost = 0.0
-    for j in range(events.start_ptr[z], events.start_ptr[z + 1]):
-        cost += bump(targets, track, events.start_term[j], n_tokens, row)
-    for q in range(len(events.order_term)):
-        if events.order_first[q] == z and row[track.seen[events.order_then[q]]]:
-            cost += bump(targets, track, events.order_term[q], n_tokens, row)
-    if track.seen[z] >= 0:
-        row[track.seen[z]] = 1
-    return cost
-
-
-@njit(cache=True, nogil=True)
-def put_label(events, targets, track, token, y, z, n_tokens, row):
-    """What the tracked terms cost at one token: label z after y (y < 0 at the first token)."""
-    cost = 0.0
+    y < 0 at the first token; last: the sequence ends here.  Returns how many they are.
+    """
+    n = 0
+    for end in range(2):  # of the block of y, and of that of z
+        block, length, ends = (y, run, 0 <= y != z) if end == 0 else (z, run + 1 if y == z else 1, last)
+        for q in range(len(events.length_term) if ends else 0):
+            if events.length_mask[q, block] and (length < events.least[q] or length > events.most[q]):
+                hits[n], n = events.length_term[q], n + 1
+    if y != z:
+        for j in range(events.start_ptr[z], events.start_ptr[z + 1]):
+            hits[n], n = events.start_term[j], n + 1
+        for q in range(len(events.order_term)):
+            if events.order_first[q] == z and row[track.seen[events.order_then[q]]]:
+                hits[n], n = events.order_term[q], n + 1
+        for j in range(events.step_ptr[token], events.step_ptr[token + 1] if y >= 0 else 0):
+            q = events.step_test[j]
+            if track.slot[events.step_term[q]] >= 0 and events.step_mask[q, y, z]:
+                hits[n], n = events.step_term[q], n + 1
     for j in range(events.token_ptr[token], events.token_ptr[token + 1]):
         q = events.token_test[j]
-        if events.test_mask[q, z]:
-            cost += bump(targets, track, events.test_term[q], n_tokens, row)
+        if track.slot[events.test_term[q]] >= 0 and events.test_mask[q, z]:
+            hits[n], n = events.test_term[q], n + 1
     for j in range(events.label_ptr[z], events.label_ptr[z + 1]):
-        cost += bump(targets, track, events.label_term[j], n_tokens, row)
-    if y >= 0 and y != z:
-        for j in range(events.step_ptr[token], events.step_ptr[token + 1]):
-            q = events.step_test[j]
-            if events.step_mask[q, y, z]:
-                cost += bump(targets, track, events.step_term[q], n_tokens, row)
-    return cost
+        hits[n], n = events.label_term[j], n + 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def most_hits(events):
+    """How many terms can have an event at one token."""
+    tests = len(events.test_term) + len(events.step_term) + len(events.start_term) + len(events.label_term)
+    return tests + 2 * len(events.length_term) + len(events.order_term)
+
+
+@njit(cache=True, nogil=True)
+def advance(events, targets, track, token, y, run, z, last, n_tokens, row, hits):
+    """Enter label z into the row of a prefix; returns what that costs."""
+    cost = 0.0
+    for j in range(hits_at(events, track, token, y, run, z, last, row, hits)):
+        cost += bump(targets, track, hits[j], n_tokens, row)
+    if track.seen[z] >= 0:
+        row[track.seen[z]] = 1
+    return cost + (what_is_missing(targets, track, n_tokens, row) if last else 0.0)
 
 
 @njit(cache=True, nogil=True)
@@ -239,14 +247,14 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
     old_score, old_spare, old_run = np.empty(width), np.empty(width), np.empty(width, np.int64)
     old_rows = np.zeros((width, G), np.int64)
     head, following, bound = np.empty(Y, np.int64), np.empty(room, np.int64), np.empty(room)
-    exact, alive = True, 1
-    old_score[0], old_spare[0] = 0.0, allowance(toll, track)
+    hits, exact, alive = np.empty(most_hits(events), np.int64), True, 1
+    old_score[0], old_spare[0], old_run[0] = 0.0, allowance(toll, track), 0
     for t in range(T):
-        n, many = 0, 0
+        n, many = ZERO, 0
         for z in range(Y):
             head[z] = -1
         for p in range(alive):
-            y = -1 if t == 0 else label[t - 1, p]
+            y = MINUS_ONE if t == 0 else np.int64(label[t - 1, p])
             for z in range(Y):
                 s, r = old_score[p] + unary[t, z], old_spare[p] + ahead[t, z]
                 if t > 0:
@@ -257,17 +265,10 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
                     continue
                 for g in range(G):
                     rows[n, g] = old_rows[p, g]
-                length = 1
-                if y == z:
-                    length = min(old_run[p] + 1, track.longest)
-                else:
-                    if t > 0:
-                        s -= end_block(events, targets, track, y, old_run[p], T, rows[n])
-                    s -= begin_block(events, targets, track, z, T, rows[n])
-                s -= put_label(events, targets, track, first + t, y, z, T, rows[n])
-                if t == T - 1:
-                    s -= end_block(events, targets, track, z, length, T, rows[n])
-                    s -= what_is_missing(targets, track, T, rows[n])
+                length = min(old_run[p] + 1, track.longest) if y == z else 1
+                last = t == T - 1
+                s -= advance(events, targets, track, first + t, y, old_run[p], z, last, T, rows[n], hits)
+                if last:
                     r = 0.0
                 if s + r < floor:
                     continue
@@ -316,22 +317,18 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
 
 
 @njit(cache=True, nogil=True)
-def tracked_cost(events, targets, track, first, y, row):
+def tracked_cost(events, targets, track, first, y, row, hits):
     """What the tracked terms cost for a whole labelling."""
     T = len(y)
     for g in range(len(row)):
         row[g] = 0
-    cost, run = 0.0, 0
+    cost, run, before = 0.0, ZERO, MINUS_ONE
     for t in range(T):
-        before = y[t - 1] if t > 0 else -1
-        if before != y[t]:
-            if t > 0:
-                cost += end_block(events, targets, track, before, run, T, row)
-            cost += begin_block(events, targets, track, y[t], T, row)
-            run = 0
-        run += 1
-        cost += put_label(events, targets, track, first + t, before, y[t], T, row)
-    return cost + end_block(events, targets, track, y[T - 1], run, T, row) + what_is_missing(targets, track, T, row)
+        z = np.int64(y[t])
+        cost += advance(events, targets, track, first + t, before, run, z, t == T - 1, T, row, hits)
+        run = run + ONE if z == before else ONE
+        before = z
+    return cost
 
 
 class Scorer(NamedTuple):
@@ -354,7 +351,7 @@ def local_scores(scorer, costs, i, scale, bonus, known):
     """
     a, b = scorer.offsets[i], scorer.offsets[i + 1]
     Y, S = scorer.tokens.shape[1], len(costs.step)
-    unary, kind = np.empty((b - a, Y)), np.empty(b - a, np.int64)
+    unary, kind = np.empty((b - a, Y)), np.empty(b - a, np.int16)
     token_scores(scorer.indptr, scorer.indices, scorer.values, scorer.tokens, a, unary)
     for t in range(b - a):
         kind[t] = scorer.kind[a + t] * S + costs.step_class[a + t]
@@ -423,6 +420,7 @@ def search_sequences(
     """
     Y = scorer.tokens.shape[1]
     row, toll, best_toll = np.empty(track.size, np.int64), np.empty(Y), np.empty(Y)
+    hits = np.empty(most_hits(events), np.int64)
     tolled_step = step.copy()
     for i in which:
         a, b = scorer.offsets[i], scorer.offsets[i + 1]
@@ -440,7 +438,7 @@ def search_sequences(
                     best_toll[z] = toll[z]
             if top == -np.inf:
                 break
-            value = path_score(unary, step, kind, path) - tracked_cost(events, targets, track, a, path, row)
+            value = path_score(unary, step, kind, path) - tracked_cost(events, targets, track, a, path, row, hits)
             if value > values[i, 0]:
                 values[i, 0] = value
                 for t in range(b - a):
@@ -458,7 +456,10 @@ def search_sequences(
         for width in widths:
             exact = search(unary, step, kind, best, best_toll, events, targets, track, a, width, floor, found, value)
             if value[0] > values[i, 0] or len(paths) > 1:
-                values[i], paths[:, a:b] = value, found
+                for r in range(len(paths)):
+                    values[i, r] = value[r]
+                    for t in range(b - a):
+                        paths[r, a + t] = found[r, t]
                 floor = max(floor, a_little_below(value[-1]))
             if exact:
                 ceiling[i] = values[i, 0]

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from semistruct.chain.kernels import path_score, token_scores
-from semistruct.constraints.kernels import count_window, penalty
+from semistruct.constraints.kernels import ZERO, count_window, penalty
 
 LEAST = 1e-9  # relative improvement below which a switch is taken for rounding
 
@@ -159,7 +159,7 @@ def open_ledger(which, scorer, events, targets, price, loss, y, ledger):
         ledger.slack[i] = max(0.0, top - path_score(unary, scorer.step, scorer.kind[a:b], y[a:b]))
         for k in range(ledger.counts.shape[1]):
             ledger.counts[i, k] = 0.0
-        count_window(events, a, y[a:b], 0, b - a, 1.0, ledger.counts[i])
+        count_window(events, a, y[a:b], ZERO, b - a, 1.0, ledger.counts[i])
         ledger.instance[i] = penalty(targets, price.instance, ledger.counts[i], float(b - a), 1.0)
 
 

@@ -63,7 +63,7 @@ class AnnealedSSVM(SequenceLabeller):
     labels_ : the labels of the unlabelled sequences at the chosen point, those of X (y is None) first
     C_, search_ : as for `SSVM`
     history_ : list of dicts, one per half-step: C_u, round, step, objective, penalty, broken, switched, ...
-    path_ : list of dicts, one per point: ratio, dev_accuracy, mistakes, chosen, ...
+    path_ : list of dicts, one per point: C_u, dev_accuracy, mistakes, chosen
     explanation_ : the rules the supervised model broke and those still broken, and which labels moved
     stop_ : "finished" or "interrupted"
     """
@@ -133,6 +133,8 @@ class AnnealedSSVM(SequenceLabeller):
         keep_models    keep the models of all points of the path, in `models_`
         """
         check_params(self)
+        if resume and checkpoint is None:
+            raise ParameterError("resume=True needs the folder of the checkpoint")
         data = _Data.of(self, X, y, unlabeled, sample_weight)
         select = ("labels-free" if dev is None else "dev") if self.select == "auto" else self.select
         if select == "dev" and dev is None:

@@ -107,7 +107,9 @@ def anneal(
         while state.round < rounds and not state.settled:
             matching = matched(task, opened, state, scale)
             first = state.labels is None
-            before_labels = decode(opened, state.chain, n_jobs=learner.n_jobs)[0] if first else state.labels
+            before_labels = (
+                decode(opened, state.chain, known=task.open_known, n_jobs=learner.n_jobs)[0] if first else state.labels
+            )
             switched = int(np.sum(matching.labels != before_labels))
             state.labels = matching.labels
             labelled = _labelled_part(task, state.chain, weight, fixed, learner)

@@ -258,7 +258,8 @@ def _rows(batch: SequenceBatch, n_jobs: int | None) -> kernels.Rows:
         return _known_rows[batch]
     size = batch.lengths**2
     first = starts(size if size.sum() <= PRODUCT_LIMIT else np.zeros_like(size))
-    product = np.empty(first[-1], np.float32 if len(batch.values) == 1 else np.float64)
+    binary = len(batch.values) == 1 and batch.values[0] == 1  # whole numbers, which 32 bits hold exactly
+    product = np.empty(first[-1], np.float32 if binary else np.float64)
     rows = kernels.Rows(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
     if len(product):
         spread(kernels.token_products, np.arange(len(batch)), rows, n_jobs=n_jobs)

@@ -1,0 +1,892 @@
+"""AnnealedSSVM: its objective by enumeration, the path and its choice, checkpoints, and what it says of itself."""
+
+import os
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from safetensors.numpy import save as save_arrays
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import normalize
+from sklearn.svm import LinearSVC
+
+import brute
+import brute_rules
+from semistruct import SSVM, AnnealedSSVM, load, make_citations
+from semistruct.constraints import Constraints, Function, Proportion, StartsWith, Words
+from semistruct.constraints.rules import HARD
+from semistruct.errors import DataError, ParameterError
+from semistruct.methods import annealed as annealed_module
+from semistruct.methods import checkpoints
+from semistruct.methods.annealing import MatchByScore, MatchBySlack, State, anneal
+from semistruct.methods.explanation import LEARNED
+from semistruct.methods.points import Judge
+from semistruct.methods.supervised import DEFAULT_C, Learner
+
+ROUNDING = 1e-9
+SHORT = {"schedule": [1.0, 10.0], "rounds": 2, "features": ["word", "shape"]}
+
+X = [["A", ".", "Turing"], ["K", ".", "Godel", "1931"], ["1936"], ["Church", ",", "1936"]]
+Y = [["author"] * 3, ["author"] * 3 + ["date"], ["date"], ["author", "author", "date"]]
+POOL = [["B", ".", "Russell"], ["1905"], ["Post", ",", "1921"], ["G", ".", "Frege", "1879"]]
+
+CORPUS = make_citations(70, seed=0)
+N = 6
+LABELLED = CORPUS.tokens[:N], CORPUS.labels[:N]
+UNLABELLED = CORPUS.tokens[N:40]
+HELD_OUT = CORPUS.tokens[40:], CORPUS.labels[40:]
+CITATIONS = Constraints.from_file("citations")
+
+
+def long_titles(tokens, labels):
+    """How many labels of titles there are beyond twelve."""
+    return max(0, labels.count("title") - 12)
+
+
+def fit(*args, params=None, **kwargs):
+    return AnnealedSSVM(**{**SHORT, **(params or {})}).fit(*args, **kwargs)
+
+
+def on_citations(params=None, **kwargs):
+    return fit(*LABELLED, params={"constraints": CITATIONS, **(params or {})}, unlabeled=UNLABELLED, **kwargs)
+
+
+def same_weights(a, b):
+    a, b = a.model_, b.model_
+    assert (a.labels, list(a.encoder.vocabulary)) == (b.labels, list(b.encoder.vocabulary))
+    assert_array_equal(a.weights.tokens, b.weights.tokens)
+    assert_array_equal(a.weights.trans, b.weights.trans)
+
+
+def timeless(rows):
+    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+
+
+def same_fit(a, b):
+    same_weights(a, b)
+    assert timeless(a.history_) == timeless(b.history_)
+    assert a.path_ == b.path_
+    assert a.labels_ == b.labels_
+    assert a.explanation_ == b.explanation_
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return on_citations()
+
+
+# ---- the objective
+
+
+def falls_within_each_temperature(history):
+    for temperature in {row["temperature"] for row in history}:
+        rows = [row for row in history if row["temperature"] == temperature]
+        values = [row["objective"] for row in rows]
+        assert all(b <= a + ROUNDING * abs(a) for a, b in pairwise(values)), values
+        steps = [row["step"] for row in rows]
+        assert steps == (["match", "learn"] * len(rows))[: len(rows)]
+        assert [row["round"] for row in rows] == [k // 2 for k in range(len(rows))]
+
+
+PROPORTIONS = Proportion({"author": (0.2, 0.3), "title": (0.2, 0.3)}, weight=0.5)
+RULES = {
+    "none": None,
+    "instance": CITATIONS,
+    "corpus": Constraints.from_file("citations-daso"),
+    "range": Constraints([PROPORTIONS, *CITATIONS.rules[:3]], CITATIONS.labels),
+    "function": Constraints([*CITATIONS.rules[:4], Function(long_titles, weight=2.0)], CITATIONS.labels),
+}
+
+
+@pytest.mark.parametrize("moves", ["spans", "tokens"])
+@pytest.mark.parametrize("match_by", ["score", "slack"])
+@pytest.mark.parametrize("rules", RULES)
+def test_no_half_step_raises_the_objective(rules, match_by, moves):
+    pool = UNLABELLED[:8] if rules == "function" else UNLABELLED
+    given = {**SHORT, "constraints": RULES[rules], "match_by": match_by, "moves": moves, "rounds": 3, "select": "last"}
+    history = AnnealedSSVM(**given).fit(*LABELLED, unlabeled=pool).history_
+    falls_within_each_temperature(history)
+    assert [row["temperature"] for row in history] == sorted(row["temperature"] for row in history)
+    assert {row["C_u"] for row in history} == {ratio * DEFAULT_C * N / len(pool) for ratio in (1.0, 10.0)}
+
+
+SMALL_RULES = {
+    "none": [],
+    "instance": [{"starts_with": ["x", "y"], "weight": 0.3}, {"words": ["c"], "are": ["z"], "weight": 0.5}],
+    "number": [{"proportion": {"x": 0.5, "z": 0.1}, "weight": 0.001}],
+    "range": [{"proportion": {"x": (0.4, 0.6), "y": (0.1, 0.3)}, "weight": 1}, {"starts_with": ["x"], "weight": 0.2}],
+    "function": [{"function": lambda tokens, labels: abs(labels.count("z") - 1), "weight": 0.2}],
+    "mean": [
+        {"function": lambda tokens, labels: labels.count("x"), "level": "corpus", "low": 1, "high": 1, "weight": 3}
+    ],
+}
+
+
+def small_rules(name):
+    made = {"starts_with": StartsWith, "words": Words, "proportion": Proportion, "function": Function}
+    return Constraints([made[next(iter(rule))](**rule) for rule in SMALL_RULES[name]], labels=["x", "y", "z"])
+
+
+def small_corpus(seed):
+    """(tokens, labels): some complete, one partly labelled, the others unlabelled; at most four tokens each."""
+    rng = np.random.default_rng(seed)
+    tokens = [[str(t) for t in rng.choice(list("abcd"), rng.integers(1, 5))] for _ in range(8)]
+    labels = [[{"a": "x", "b": "y", "c": "z"}.get(t, str(rng.choice(["x", "y"]))) for t in row] for row in tokens]
+    tokens[2], labels[2] = ["a", "d", "c"], ["x", None, None]
+    return tokens, [*labels[:3], None, labels[4], None, None, None]
+
+
+def objective(task, chain, labels, weight, rules):
+    """J by listing every labelling of every sequence."""
+    batch, Y = task.batch, chain.n_labels
+    rows = np.zeros((batch.n_tokens, batch.n_features))
+    for t in range(batch.n_tokens):
+        entries = slice(batch.indptr[t], batch.indptr[t + 1])
+        rows[t, batch.indices[entries]] = 1.0
+    unary, names = rows @ chain.tokens, np.array(["x", "y", "z"])
+    target = np.concatenate([task.known[: task.first_open], labels])
+    total = 0.5 * (np.sum(chain.tokens**2) + np.sum(chain.trans**2))
+    for i, (a, b) in enumerate(pairwise(batch.offsets)):
+        own, u, kind = target[a:b], unary[a:b], np.zeros(b - a, int)
+        worst = max(
+            np.sum(np.array(path) != own) + brute.score(u, chain.trans, kind, path)
+            for path in brute.labellings(b - a, Y)
+        )
+        total += weight[i] * (worst - brute.score(u, chain.trans, kind, own))
+    open_y = np.split(names[labels], batch.offsets[task.n_fixed + 1 : -1] - task.first_open)
+    price = brute_rules.price(rules, task.tables.X, [list(row) for row in open_y], list(names), HARD)
+    return total + price, price
+
+
+@pytest.mark.parametrize("moves", ["spans", "tokens", "printed"])
+@pytest.mark.parametrize("matcher", [MatchByScore, MatchBySlack])
+@pytest.mark.parametrize("rules", SMALL_RULES)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_recorded_objective_is_that_of_the_state(rules, matcher, moves, seed):
+    """After every half-step: of the old weights and the new labels, then of the new weights too."""
+    C, importance = 0.8, np.array([1.0, 2.0, 0.5, 1.0, 1.0, 3.0, 1.0, 1.0])
+    tokens, y = small_corpus(seed)
+    constraints = small_rules(rules)
+    estimator = AnnealedSSVM(features=["word"], constraints=constraints)
+    data = annealed_module._Data.of(estimator, tokens[:6], y[:6], tokens[6:], importance[:6])
+    task = data.task
+    has_labels = np.array([row is not None for row in y])
+    order = [0, 1, 4, 2, 3, 5, 6, 7]  # complete, then the others, then the pool
+    task.weight[data.has_labels] *= C
+    learner = Learner(3, 0.01, 1000, 0, 1)
+    begin = learner.learn(task.batch.take(np.arange(4)), task.known[: task.batch.offsets[4]], task.weight[:4])
+    schedule = [0.05, 1.0]
+    seen, chains, matched = [], [], matcher(moves, 0, 1)
+
+    def keeping_the_weights(task, opened, state, scale):
+        chains.append(state.chain)
+        return matched(task, opened, state, scale)
+
+    def after_round(state):
+        rows = state.history[-1:] if state.settled else state.history[-2:]
+        C_i = np.where(has_labels, C, schedule[state.temperature]) * importance
+        for row, chain in zip(rows, [chains[-1], state.chain], strict=False):
+            total, price = objective(task, chain, state.labels, C_i[order], SMALL_RULES[rules])
+            assert_allclose(row["objective"], total, rtol=1e-8, atol=1e-8, err_msg=str(row))
+            assert_allclose(row["penalty"], price, rtol=0, atol=1e-8)
+        where = task.known[task.first_open :] >= 0
+        assert_array_equal(state.labels[where], task.known[task.first_open :][where])
+        seen.append((state.temperature, state.round))
+
+    state = State(begin.state.chain)
+    for _ in anneal(task, learner, state, schedule, 3, matched=keeping_the_weights, save=after_round):
+        pass
+    falls_within_each_temperature(state.history)
+    assert {temperature for temperature, _ in seen} == {0, 1}
+
+
+@pytest.mark.parametrize("match_by", ["score", "slack"])
+def test_rounds_end_when_the_labels_settle(match_by):
+    rounds = 50
+    model = fit(X, Y, unlabeled=POOL, params={"rounds": rounds, "match_by": match_by})
+    for temperature in (0, 1):
+        rows = [row for row in model.history_ if row["temperature"] == temperature]
+        assert len(rows) < 2 * rounds
+        assert rows[-1]["step"] == "match"
+        assert rows[-1]["switched"] == 0
+
+
+# ---- fitting
+
+
+def test_fit_returns_the_estimator_and_is_repeatable(fitted):
+    again = on_citations()
+    assert isinstance(again, AnnealedSSVM)
+    same_fit(again, fitted)
+    assert fitted.stop_ == "finished"
+    assert fitted.classes_ == sorted(CITATIONS.labels)
+
+
+def test_the_seed_decides(fitted):
+    other = on_citations({"random_state": 5})
+    assert not np.array_equal(other.model_.weights.trans, fitted.model_.weights.trans)
+    same_fit(other, on_citations({"random_state": 5}))
+
+
+def test_threads_do_not_change_the_result():
+    pool = {"unlabeled": CORPUS.tokens[N:]}  # enough sequences for two threads to be used
+    one, two = (fit(*LABELLED, params={"constraints": CITATIONS, "n_jobs": n}, **pool) for n in (1, 2))
+    same_fit(one, two)
+
+
+def test_unlabelled_data_and_rules_help(fitted):
+    alone = SSVM(features=SHORT["features"]).fit(*LABELLED)
+    worth = 0.05  # measured: 0.2
+    assert fitted.score(*HELD_OUT) > alone.score(*HELD_OUT) + worth
+
+
+def test_watch_sees_the_history_and_the_points():
+    seen = []
+    model = fit(X, Y, unlabeled=POOL, watch=seen.append)
+    assert [row for row in seen if row["step"] != "point"] == model.history_
+    points = [{k: v for k, v in row.items() if k != "chosen"} for row in model.path_]
+    assert [row for row in seen if row["step"] == "point"] == points[1:]
+
+
+def test_fit_leaves_parameters_and_data_alone():
+    tokens, labels, pool = [list(x) for x in X], [list(y) for y in Y], [list(x) for x in POOL]
+    rules = Constraints([StartsWith(["author", "date"])])
+    model = AnnealedSSVM(**SHORT, constraints=rules)
+    before = model.get_params()
+    model.fit(tokens, labels, unlabeled=pool)
+    assert model.get_params() == before
+    assert (tokens, labels, pool) == (X, Y, POOL)
+
+
+def test_fit_starts_afresh(fitted):
+    model = on_citations()
+    same_weights(model.fit(*LABELLED, unlabeled=UNLABELLED), fitted)
+
+
+def test_parameters_go_in_and_out():
+    given = {
+        "C": 2.0, "features": ["word"], "constraints": Constraints([StartsWith("author")]), "schedule": [1.0, 2.0],
+        "rounds": 4, "moves": "tokens", "match_by": "slack", "select": "last", "tol": 0.1, "n_jobs": 1,
+        "random_state": 5,
+    }  # fmt: skip
+    model = AnnealedSSVM(**given)
+    assert model.get_params() == given
+    assert clone(model).get_params() == given
+    assert AnnealedSSVM().set_params(**given).get_params() == given
+    assert AnnealedSSVM().get_params().keys() == given.keys()
+    fitted = clone(model).fit(X, Y, unlabeled=POOL)
+    with pytest.raises(NotFittedError):
+        clone(fitted).predict(X)
+
+
+@pytest.mark.parametrize("params", [{"schedule": "printed", "moves": "printed"}, {"C": "auto"}, {"schedule": (0.5,)}])
+def test_other_ways_of_annealing(params):
+    model = fit(X, Y, unlabeled=POOL, params=params)
+    assert model.predict(POOL)[1] == ["date"]
+    weights = [row["C_u"] for row in model.path_]
+    labelled, free = model.C_ * len(X), len(POOL)
+    if params.get("schedule") == "printed":
+        wanted = [total / free for total in annealed_module.PRINTED]
+    else:
+        wanted = [ratio * labelled / free for ratio in params.get("schedule", SHORT["schedule"])]
+    assert_allclose(weights, [0.0, *wanted], rtol=ROUNDING, atol=0)
+    assert [row["C"] for row in model.search_] == ([] if params.get("C") != "auto" else [0.03, 0.1, 0.3, 1.0])
+
+
+def test_the_schedule_of_a_word_is_a_good_one():
+    model = fit(X, Y, unlabeled=POOL, params={"schedule": "relative"})
+    ratios = [row["C_u"] * len(POOL) / (DEFAULT_C * len(X)) for row in model.path_[1:]]
+    assert_allclose(ratios, annealed_module.RELATIVE, rtol=ROUNDING, atol=0)
+
+
+# ---- labels of the unlabelled sequences
+
+
+def test_labels_come_in_the_order_of_the_sequences():
+    free = [X[0], POOL[1]]
+    model = fit([free[0], X[1], free[1], X[2], X[3]], [None, Y[1], None, Y[2], Y[3]], unlabeled=POOL[2:])
+    assert model.labels_ == [["author"] * 3, ["date"], ["author", "author", "date"], ["author"] * 3 + ["date"]]
+
+
+@pytest.mark.parametrize("select", ["last", "labels-free"])
+def test_every_unlabelled_sequence_is_labelled(select):
+    model = on_citations({"select": select})
+    assert [len(row) for row in model.labels_] == [len(x) for x in UNLABELLED]
+    assert {label for row in model.labels_ for label in row} <= set(model.classes_)
+    assert all(type(label) is str for row in model.labels_ for label in row)
+    truth = CORPUS.labels[N:40]
+    right = [a == b for g, p in zip(truth, model.labels_, strict=True) for a, b in zip(g, p, strict=True)]
+    assert np.mean(right) > 0.8  # measured: 0.85
+
+
+@pytest.mark.parametrize("nothing", [None, "all unknown"])
+def test_sequences_without_labels_may_stand_in_X(nothing, fitted):
+    rows = [None if nothing is None else [None] * len(x) for x in UNLABELLED]
+    model = fit([*LABELLED[0], *UNLABELLED], [*LABELLED[1], *rows], params={"constraints": CITATIONS})
+    same_fit(model, fitted)
+
+
+@pytest.mark.parametrize("select", ["last", "auto"])
+@pytest.mark.parametrize("match_by", ["score", "slack"])
+def test_known_labels_stay(monkeypatch, match_by, select):
+    """Also against the model and the rules."""
+    steps = []
+
+    def looking(*args, **kwargs):
+        for state in anneal(*args, **kwargs):
+            steps.append(state.labels.copy())
+            yield state
+
+    monkeypatch.setattr(annealed_module, "anneal", looking)
+    partial = ["date", None, "author", None]
+    false = Constraints([StartsWith("author", weight="hard"), Words(["1931"], are="date")])
+    params = {"match_by": match_by, "select": select, "constraints": false}
+    model = fit([X[0], X[1], *X[2:]], [Y[0], partial, *Y[2:]], unlabeled=POOL, params=params)
+    author, date = model.classes_.index("author"), model.classes_.index("date")
+    assert len(steps) == 2
+    for labels in steps:
+        assert (labels[0], labels[2], labels[3]) == (date, author, date)  # the rules hold where nothing is known
+    assert len(model.labels_) == len(POOL)
+
+
+def test_partly_labelled_sequences_weigh_as_labelled_ones():
+    y = [Y[0], [None, None, None, "date"], None, Y[3]]
+    model = fit(X, y, unlabeled=POOL, sample_weight=[2.0, 3.0, 1.0, 0.5])
+    assert_allclose([row["C_u"] for row in model.path_], [0, 0.5 * 5.5 / 5, 5 * 5.5 / 5], rtol=ROUNDING, atol=0)
+    assert len(model.labels_) == 1 + len(POOL)
+
+
+@pytest.mark.parametrize("pool", [None, []])
+@pytest.mark.parametrize("rules", [None, CITATIONS])
+def test_without_unlabelled_data_it_is_the_supervised_machine(pool, rules):
+    model = fit(*LABELLED, unlabeled=pool, params={"constraints": rules, "C": 0.7})
+    alone = SSVM(C=0.7, features=SHORT["features"], constraints=rules).fit(*LABELLED)
+    same_weights(model, alone)
+    assert model.labels_ == model.history_ == []
+    assert len(model.path_) == 1
+    assert model.explanation_ == {"rules": [], "moved": [], "causes": []}
+    assert model.stop_ == "finished"
+    if rules is not None:
+        assert model.predict(HELD_OUT[0][:5], constraints=True) == alone.predict(HELD_OUT[0][:5], constraints=True)
+
+
+def test_weight_zero_of_an_unlabelled_sequence_is_absence():
+    weights = [1.0] * 4 + [1.0, 0.0, 1.0, 1.0]
+    model = fit([*X, *POOL], [*Y, *[None] * 4], sample_weight=weights, params={"select": "last", "tol": 1e-3})
+    assert len(model.labels_) == 4
+    ratios = [r * 3 / 4 for r in SHORT["schedule"]]  # the weight is spread over four sequences, one of them mute
+    few = fit(X, Y, unlabeled=[POOL[0], *POOL[2:]], params={"select": "last", "tol": 1e-3, "schedule": ratios})
+    assert_allclose(few.history_[-1]["objective"], model.history_[-1]["objective"], rtol=2e-3, atol=0)
+    heavy = fit([*X, *POOL], [*Y, *[None] * 4], sample_weight=[1.0] * 4 + [2.0] * 4, params={"select": "last"})
+    light = fit(X, Y, unlabeled=POOL, params={"select": "last", "schedule": [2.0, 20.0]})
+    same_weights(heavy, light)
+
+
+def test_a_label_without_examples_is_learned_from_a_rule():
+    pool = [[*x, "pp", "7"] for x in POOL] * 3
+    rules = Constraints([Words(["pp"], are="pages")], labels=["pages"])
+    model = fit(X, Y, unlabeled=pool, params={"constraints": rules})
+    assert model.classes_ == ["author", "date", "pages"]
+    assert model.predict([["Curry", "pp", "7"]])[0][1] == "pages"  # without regard to the rule
+    assert all(row[-2] == "pages" for row in model.labels_)
+
+
+def test_labels_may_be_declared_without_rules():
+    model = fit(X, Y, unlabeled=POOL, params={"constraints": Constraints([], labels=["title"])})
+    assert model.classes_ == ["author", "date", "title"]
+
+
+def test_single_tokens_and_proportions_are_a_transductive_multi_class_machine():
+    """Against a linear machine on the few labels, on sequences of one token."""
+    pixels, y = load_digits(return_X_y=True)
+    pixels = normalize(pixels - pixels.mean(axis=0))
+    share = {str(k): float(np.mean(y == k)) for k in range(10)}
+    gains = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        few = np.concatenate([rng.choice(np.flatnonzero(y == k), 2, replace=False) for k in range(10)])
+        pool = rng.choice(np.setdiff1d(np.arange(len(y)), few), 300, replace=False)
+        dicts = [[{"bias": 1.0} | {f"p{j}": float(v) for j, v in enumerate(row) if v}] for row in pixels]
+        model = AnnealedSSVM(
+            C=1.0, schedule=[0.1, 0.3, 1.0, 3.0, 10.0], rounds=10, select="last",
+            constraints=Constraints([Proportion(share, weight=0.1)]),
+        )  # fmt: skip
+        model.fit([dicts[i] for i in few], [[str(y[i])] for i in few], unlabeled=[dicts[i] for i in pool])
+        right = np.mean([row == [str(y[i])] for row, i in zip(model.labels_, pool, strict=True)])
+        gains.append(right - LinearSVC().fit(pixels[few], y[few]).score(pixels[pool], y[pool]))
+    assert min(gains) > 0.0
+    assert np.mean(gains) > 0.04  # measured: 0.06
+
+
+# ---- the choice of a point
+
+
+def chosen(model):
+    assert sum(row["chosen"] for row in model.path_) == 1
+    return next(i for i, row in enumerate(model.path_) if row["chosen"])
+
+
+def judged(monkeypatch, accuracies=(None,) * 3, mistakes=(0.0,) * 3):
+    """Points with these accuracies on dev data and these known mistakes."""
+    accuracies, mistakes = iter(accuracies), iter(mistakes)
+    monkeypatch.setattr(Judge, "_dev_accuracy", lambda self, chain: next(accuracies))
+    monkeypatch.setattr(Judge, "_mistakes", lambda self, chain: next(mistakes))
+
+
+DEV = ([["Quine", "1908"]], [["author", "date"]])
+
+
+@pytest.mark.parametrize(
+    ("select", "accuracies", "mistakes", "wanted"),
+    [
+        ("last", (0.9, 0.5, 0.1), (0, 1, 2), 2),
+        ("dev", (0.9, 0.5, 0.1), (2, 1, 0), 0),
+        ("dev", (0.1, 0.5, 0.4), (0, 1, 2), 1),
+        ("dev", (0.5, 0.5, 0.4), (0, 1, 2), 1),
+        ("auto", (0.1, 0.5, 0.4), (0, 1, 2), 1),
+        ("labels-free", (0.9, 0.5, 0.1), (2, 0, 1), 1),
+        ("labels-free", (0.1, 0.5, 0.9), (0, 1, 1), 0),
+        ("labels-free", (0.9, 0.5, 0.1), (1, 1, 1), 2),
+    ],
+)
+def test_which_point_is_taken(monkeypatch, select, accuracies, mistakes, wanted):
+    judged(monkeypatch, accuracies, mistakes)
+    model = fit(X, Y, unlabeled=POOL, dev=DEV, params={"select": select})
+    assert chosen(model) == wanted
+    assert [row["dev_accuracy"] for row in model.path_] == list(accuracies)
+    assert [row["mistakes"] for row in model.path_] == list(mistakes)
+
+
+def test_without_dev_data_known_mistakes_decide(monkeypatch):
+    judged(monkeypatch, mistakes=(1.0, 0.5, 2.0))
+    assert chosen(fit(X, Y, unlabeled=POOL)) == 1
+
+
+@pytest.mark.parametrize("point", range(3))
+def test_the_model_is_that_of_the_chosen_point(monkeypatch, point):
+    """Labels, weights and explanation, as if annealing had ended there."""
+    mistakes = [1.0] * 3
+    mistakes[point] = 0.0
+    judged(monkeypatch, mistakes=mistakes)
+    model = on_citations()
+    monkeypatch.undo()
+    if point == 0:
+        alone = SSVM(features=SHORT["features"], constraints=CITATIONS).fit(*LABELLED)
+        same_weights(model, alone)
+        assert model.labels_ == alone.predict(UNLABELLED)
+        assert model.explanation_["moved"] == model.explanation_["causes"] == []
+    else:
+        ended = on_citations({"schedule": SHORT["schedule"][:point], "select": "last"})
+        same_weights(model, ended)
+        assert model.labels_ == ended.labels_
+        assert model.explanation_ == ended.explanation_
+
+
+def test_dev_accuracy_is_measured_under_the_rules():
+    dev = (HELD_OUT[0][:10], HELD_OUT[1][:10])
+    model = fit(*LABELLED, unlabeled=UNLABELLED, dev=dev, params={"constraints": CITATIONS})
+    best = max(row["dev_accuracy"] for row in model.path_)
+    assert model.path_[chosen(model)]["dev_accuracy"] == best
+    soft = CITATIONS.softened(40 / np.sqrt(N))
+    assert_allclose(best, model.score(*dev, constraints=soft), rtol=0, atol=0.01)  # a narrower search
+    assert best > model.score(*dev)
+
+
+def test_known_mistakes_are_wrong_labels_and_broken_rules():
+    rules = [{"starts_with": ["author"]}, {"words": ["of"], "are": ["title"]}]
+    rules.append({"proportion": {"title": (0.1, 0.4)}, "level": "instance", "unit": "fraction"})
+    made = Constraints([StartsWith("author"), Words(["of"], are="title"), Proportion(**rules[2])])
+    model = on_citations({"constraints": made, "select": "last"})
+    found = model.predict(UNLABELLED)
+    wrong = sum(
+        a != b for g, p in zip(LABELLED[1], model.predict(LABELLED[0]), strict=True) for a, b in zip(g, p, strict=True)
+    )
+    broken = sum(sum(brute_rules.violations(brute_rules.complete(r), UNLABELLED, found, model.classes_)) for r in rules)
+    assert broken > 0
+    assert_allclose(model.path_[-1]["mistakes"], wrong / N + broken / len(UNLABELLED), rtol=ROUNDING, atol=0)
+
+
+FALSE = Constraints([Proportion({"date": 0.9})])
+
+
+def test_unlabelled_data_that_hurts_is_left_alone():
+    """Nine of ten tokens are no dates; the supervised model is kept, and its labels."""
+    params = {"constraints": FALSE, "schedule": [10.0, 100.0]}
+    model = fit(*LABELLED, unlabeled=UNLABELLED, params=params)
+    alone = SSVM(features=SHORT["features"], constraints=FALSE).fit(*LABELLED)
+    assert chosen(model) == 0
+    same_weights(model, alone)
+    assert model.labels_ == alone.predict(UNLABELLED)
+    assert model.explanation_["moved"] == []
+    with_dev = fit(*LABELLED, unlabeled=UNLABELLED, dev=HELD_OUT, params=params)
+    assert chosen(with_dev) == 0
+    last = fit(*LABELLED, unlabeled=UNLABELLED, params={**params, "select": "last"})
+    assert last.score(*HELD_OUT) < alone.score(*HELD_OUT) - 0.2
+
+
+# ---- what it says
+
+
+def test_the_explanation_is_a_recount(fitted):
+    alone = SSVM(features=SHORT["features"]).fit(*LABELLED)
+    names, told = fitted.classes_, fitted.explanation_
+    before = SSVM(features=SHORT["features"], constraints=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
+    assert alone.classes_ != names  # the rules bring in labels
+    broke, breaks = (
+        [
+            [Constraints([rule]).penalty([x], [row], names) > 0 for rule in CITATIONS.rules]
+            for x, row in zip(UNLABELLED, labels, strict=True)
+        ]
+        for labels in (before, fitted.labels_)
+    )
+    broke, breaks = np.array(broke), np.array(breaks)
+    assert told["rules"] == [
+        {"rule": rule.text, "before": int(broke[:, r].sum()), "after": int(breaks[:, r].sum())}
+        for r, rule in enumerate(CITATIONS.rules)
+    ]
+    pairs = [(a, b) for g, p in zip(before, fitted.labels_, strict=True) for a, b in zip(g, p, strict=True) if a != b]
+    assert {(row["from"], row["to"]): row["tokens"] for row in told["moved"]} == Counter(pairs)
+    counts = [row["tokens"] for row in told["moved"]]
+    assert counts == sorted(counts, reverse=True)
+    changed = np.array([a != b for a, b in zip(before, fitted.labels_, strict=True)])
+    mended = broke & ~breaks & changed[:, None]
+    causes = {rule.text: int(n) for rule, n in zip(CITATIONS.rules, mended.sum(axis=0), strict=True) if n}
+    learned = int(sum(changed & ~mended.any(axis=1)))
+    assert {row["because"]: row["sequences"] for row in told["causes"]} == (
+        causes | ({LEARNED: learned} if learned else {})
+    )
+    assert causes
+
+
+def test_known_labels_have_not_moved():
+    """The supervised model hardly learns from the partly labelled sequence and would say otherwise."""
+    y, weight = [Y[0], ["date", None, None, None], *Y[2:]], [1, 1e-6, 1, 1]
+    model = fit(X, y, unlabeled=POOL, sample_weight=weight, params={"select": "last"})
+    assert SSVM(features=SHORT["features"]).fit(X, y, sample_weight=weight).predict(X)[1][0] == "author"
+    assert {"from": "author", "to": "date"} not in [
+        {k: row[k] for k in ("from", "to")} for row in model.explanation_["moved"]
+    ]
+
+
+def test_the_history_counts_switches_and_broken_rules():
+    model = on_citations({"select": "last"})
+    matches = [row for row in model.history_ if row["step"] == "match"]
+    broken = sum(
+        CITATIONS.penalty([x], [row], model.classes_) > 0 for x, row in zip(UNLABELLED, model.labels_, strict=True)
+    )
+    assert matches[-1]["broken"] == broken
+    assert_allclose(
+        matches[-1]["penalty"], CITATIONS.penalty(UNLABELLED, model.labels_, model.classes_), rtol=ROUNDING, atol=0
+    )
+    before = SSVM(features=SHORT["features"], constraints=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
+    first = on_citations({"select": "last", "schedule": [1.0], "rounds": 1})
+    moved = sum(a != b for g, p in zip(before, first.labels_, strict=True) for a, b in zip(g, p, strict=True))
+    assert first.history_[0]["switched"] == moved > 0
+    assert {row["temperatures"] for row in model.history_} == {2}
+    assert {row["rounds"] for row in model.history_} == {2}
+
+
+def test_what_is_saved_comes_back(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    again = load(tmp_path / "m")
+    assert type(again) is AnnealedSSVM
+    assert again.get_params() == fitted.get_params()
+    assert again.model_.constraints == fitted.model_.constraints
+    same_weights(again, fitted)
+    some = HELD_OUT[0][:10]
+    under = fitted.predict(some, constraints=True)
+    assert again.predict(some, constraints=True) == under
+    assert under != fitted.predict(some) == again.predict(some)
+    same_weights(again.fit(*LABELLED, unlabeled=UNLABELLED), fitted)
+
+
+# ---- checkpoints
+
+
+class Killed(Exception):
+    pass
+
+
+def stopping(after, how):
+    """A watch that raises at the n-th row."""
+    rows = []
+
+    def watch(row):
+        rows.append(row)
+        if len(rows) == after:
+            raise how
+
+    return watch
+
+
+WITH_DEV = {"params": {"rounds": 3}, "dev": (HELD_OUT[0][:5], HELD_OUT[1][:5])}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted():
+    return on_citations(**WITH_DEV)
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 5, 6, 8, 9])
+@pytest.mark.parametrize("how", [Killed, KeyboardInterrupt])
+def test_a_killed_fit_goes_on_as_if_nothing_had_happened(uninterrupted, tmp_path, after, how):
+    rows = len(uninterrupted.history_) + len(uninterrupted.path_) - 1
+    assert after <= rows
+    if how is Killed:
+        with pytest.raises(Killed):
+            on_citations(**WITH_DEV, checkpoint=tmp_path, watch=stopping(after, how))
+    else:
+        with pytest.warns(UserWarning, match="interrupted"):
+            on_citations(**WITH_DEV, checkpoint=tmp_path, watch=stopping(after, how))
+    assert os.listdir(tmp_path) == ([] if after < 3 else [checkpoints.NAME])
+    resumed = on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True)
+    same_fit(resumed, uninterrupted)
+    assert os.listdir(tmp_path) == [checkpoints.NAME]
+
+
+def test_resuming_does_not_repeat_what_was_done(uninterrupted, tmp_path):
+    with pytest.raises(Killed):
+        on_citations(**WITH_DEV, checkpoint=tmp_path, watch=stopping(6, Killed))
+    rows = []
+    on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True, watch=rows.append)
+    assert len(rows) < len(uninterrupted.history_) + len(uninterrupted.path_) - 1
+    rows.clear()
+    finished = on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True, watch=rows.append)
+    assert [row["step"] for row in rows] == ["point"]  # all that is left to do is to look at the last one
+    same_fit(finished, uninterrupted)
+
+
+def test_checkpoints_change_nothing(uninterrupted, tmp_path):
+    same_fit(on_citations(**WITH_DEV, checkpoint=tmp_path / "new" / "folder"), uninterrupted)
+    assert os.listdir(tmp_path / "new" / "folder") == [checkpoints.NAME]
+
+
+def test_without_a_checkpoint_resuming_starts_afresh(uninterrupted, tmp_path):
+    same_fit(on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True), uninterrupted)
+
+
+def test_without_resume_an_old_checkpoint_is_written_over(tmp_path):
+    fit(X, Y, unlabeled=POOL, checkpoint=tmp_path)
+    other = fit(X, Y, unlabeled=POOL[:2], checkpoint=tmp_path)
+    same_fit(other, fit(X, Y, unlabeled=POOL[:2], checkpoint=tmp_path, resume=True))
+
+
+def test_a_fit_killed_while_it_writes_keeps_the_last_checkpoint(monkeypatch, uninterrupted, tmp_path):
+    written = []
+
+    def failing(arrays, metadata):
+        written.append(1)
+        if len(written) == 3:
+            raise Killed
+        return save_arrays(arrays, metadata)
+
+    monkeypatch.setattr(checkpoints, "save_arrays", failing)
+    with pytest.raises(Killed):
+        on_citations(**WITH_DEV, checkpoint=tmp_path)
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == [checkpoints.NAME]
+    same_fit(on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True), uninterrupted)
+
+
+def test_an_interrupted_fit_leaves_a_usable_model():
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = on_citations(watch=stopping(7, KeyboardInterrupt))
+    assert model.stop_ == "interrupted"
+    assert len(model.path_) == 2
+    assert chosen(model) == 1
+    assert len(model.history_) == 6
+    same_weights(model, on_citations({"schedule": [1.0], "select": "last"}))
+    assert [len(row) for row in model.labels_] == [len(x) for x in UNLABELLED]
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = on_citations(watch=stopping(1, KeyboardInterrupt))
+    assert len(model.path_) == 1
+    same_weights(model, SSVM(features=SHORT["features"], constraints=CITATIONS).fit(*LABELLED))
+
+
+def refused(folder, **changed):
+    """The message with which a checkpoint is refused."""
+    given = {"X": X, "Y": Y, "unlabeled": POOL, "dev": DEV, "params": {}, **changed}
+    with pytest.raises(DataError) as caught:
+        fit(given["X"], given["Y"], unlabeled=given["unlabeled"], dev=given["dev"], params=given["params"],
+            checkpoint=folder, resume=True)  # fmt: skip
+    message = str(caught.value)
+    assert message.startswith(f"{folder / checkpoints.NAME}: ")
+    assert "\n" not in message
+    return message
+
+
+OTHER_RUNS = {
+    "C was 0.5, is 0.6": {"params": {"C": 0.6}},
+    "rounds was 2, is 3": {"params": {"rounds": 3}},
+    "schedule was [1.0, 10.0], is [1.0, 11.0]": {"params": {"schedule": [1.0, 11.0]}},
+    "features was ['word', 'shape'], is 'default'": {"params": {"features": "default"}},
+    "constraints was None, is Constraints([W": {"params": {"constraints": Constraints([Words(["1905"], are="date")])}},
+    "constraints was None, is Constraints": {"params": {"constraints": Constraints([StartsWith("author")])}},
+    "select was 'auto', is 'last'": {"params": {"select": "last"}},
+    "random_state was 0, is 1": {"params": {"random_state": 1}},
+    "data was ": {"unlabeled": [*POOL[:3], ["X", ".", "Frege", "1879"]]},
+    " data was": {"Y": [*Y[:3], ["author", "date", "date"]]},
+    "dev data was ": {"dev": ([["Quine", "1908"]], [["date", "date"]])},
+    "dev data was": {"dev": None},
+}
+
+
+@pytest.mark.parametrize("found", OTHER_RUNS)
+def test_the_checkpoint_of_another_run_is_refused(tmp_path, found):
+    fit(X, Y, unlabeled=POOL, dev=DEV, checkpoint=tmp_path)
+    assert found in refused(tmp_path, **OTHER_RUNS[found])
+
+
+def test_other_words_are_another_run_even_if_the_features_are_the_same(tmp_path):
+    params = {"features": ["shape"], "constraints": Constraints([Words(["Russell"], are="author")])}
+    fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, params=params)
+    with pytest.raises(DataError, match="data was"):
+        fit(X, Y, unlabeled=[["B", ".", "Ramseys"], *POOL[1:]], checkpoint=tmp_path, resume=True, params=params)
+
+
+def test_other_values_of_features_are_another_run(tmp_path):
+    numbers = [[[{"f": 1.0, "g": 2.0}], [{"f": 0.5}]], [["x"], ["y"]]]
+    fit(*numbers, unlabeled=[[{"f": 0.7}]], checkpoint=tmp_path)
+    with pytest.raises(DataError, match="data was"):
+        fit(*numbers, unlabeled=[[{"f": 0.8}]], checkpoint=tmp_path, resume=True)
+
+
+def test_the_number_of_threads_may_change(tmp_path):
+    first = fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, params={"n_jobs": 1})
+    same_fit(fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, resume=True, params={"n_jobs": 2}), first)
+
+
+def test_functions_are_the_same_in_another_process(tmp_path):
+    def rules():
+        def dated(tokens, labels):
+            return labels.count("date") - 1
+
+        return Constraints([Function(dated, weight=1.0)])
+
+    first = fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, params={"constraints": rules()})
+    again = fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, resume=True, params={"constraints": rules()})
+    same_fit(again, first)
+
+
+def cut(content):
+    return content[: len(content) // 2]
+
+
+DAMAGE = {
+    "empty": lambda content: b"",
+    "cut": cut,
+    "text": lambda content: b"not a checkpoint",
+    "other arrays": lambda content: save_arrays({"x": np.zeros(2)}),
+    "other words": lambda content: save_arrays({"x": np.zeros(2)}, {"state": "{}"}),
+    "no JSON": lambda content: save_arrays({"x": np.zeros(2)}, {"state": "?"}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_checkpoint_is_refused(tmp_path, damage):
+    fit(X, Y, unlabeled=POOL, dev=DEV, checkpoint=tmp_path)
+    path = tmp_path / checkpoints.NAME
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    assert "not a checkpoint, or damaged" in refused(tmp_path)
+
+
+def test_a_checkpoint_folder_that_is_a_file(tmp_path):
+    (tmp_path / "x").write_text("")
+    with pytest.raises(DataError, match="cannot write"):
+        fit(X, Y, unlabeled=POOL, checkpoint=tmp_path / "x")
+
+
+# ---- what is refused
+
+BAD_PARAMETERS = [
+    *[("schedule", value) for value in ([], (), [10.0, 1.0], [1.0, 1.0], [0.0, 1.0], [-1.0, 1.0], "slow", None, 3.0)],
+    *[("schedule", value) for value in ([1.0, float("inf")], [float("nan")], [True], ["1"])],
+    *[("rounds", value) for value in (0, -1, 1.5, None)],
+    *[("select", value) for value in ("best", None, 0)],
+    *[("moves", value) for value in ("words", None)],
+    *[("match_by", value) for value in ("loss", None)],
+    *[("C", value) for value in (0, -1, "best", None)],
+    *[("tol", value) for value in (0, None)],
+    *[("n_jobs", value) for value in (0, -1)],
+    *[("random_state", value) for value in (-1, "seed")],
+    *[("constraints", value) for value in ("citations", [StartsWith("author")])],
+]
+
+
+@pytest.mark.parametrize(("name", "value"), BAD_PARAMETERS)
+def test_bad_parameters_are_refused_at_fit(name, value):
+    model = AnnealedSSVM(**{name: value})
+    with pytest.raises(ParameterError, match=rf"AnnealedSSVM\({name}=.*\): {name} must be "):
+        model.fit(X, Y, unlabeled=POOL)
+    assert not hasattr(model, "model_")
+
+
+def test_there_is_no_choosing_on_dev_data_without_it():
+    with pytest.raises(ParameterError, match=r"select='dev'.*no dev data"):
+        fit(X, Y, unlabeled=POOL, params={"select": "dev"})
+
+
+BAD_DATA = {
+    "no labels": ({"Y": [None] * 4}, "no sequence has a label"),
+    "only unknown labels": ({"X": [["a"]], "Y": [[None]]}, "no sequence has a label"),
+    "no sequences": ({"X": [], "Y": []}, "no sequence has a label"),
+    "fewer labels": ({"Y": [*Y[:3], ["date"]]}, "training data: sequence 3 has 3 tokens but 1 labels"),
+    "more label lists": ({"Y": [*Y, None]}, "4 sequences but 5 label lists"),
+    "empty unlabelled": ({"unlabeled": [["a"], []]}, "unlabelled data: sequence 1 has no tokens"),
+    "numbers": ({"unlabeled": [3]}, "unlabelled data: sequence 0 is 3"),
+    "a text": ({"unlabeled": ["abc"]}, "'abc'"),
+    "features among tokens": ({"unlabeled": [[["f"]]]}, "expected tokens"),
+    "weights": ({"sample_weight": [1, 1]}, "sample_weight has shape"),
+    "no weight": ({"sample_weight": [0, 0, 0, 0]}, "no sequence has a label and a sample_weight > 0"),
+    "bad dev": ({"dev": ([["a"]], [["date", "date"]])}, "dev data: sequence 0 has 1 tokens but 2 labels"),
+    "dev of numbers": ({"dev": ([3], [["date"]])}, "dev data: sequence 0 is 3"),
+    "dev without labels": ({"dev": ([["a"]], [None])}, "dev data: no token has a label"),
+    "dev with other labels": ({"dev": ([["a"]], [["title"]])}, "dev data: no token has a label"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_bad_data_is_refused(case):
+    changed, message = BAD_DATA[case]
+    given = {"X": X, "Y": Y, "unlabeled": POOL, **changed}
+    with pytest.raises(DataError, match=message):
+        fit(given.pop("X"), given.pop("Y"), **given)
+
+
+def test_weight_on_unlabelled_sequences_only_is_refused():
+    with pytest.raises(DataError, match="sample_weight > 0"):
+        fit(X, [*Y[:3], None], sample_weight=[0, 0, 0, 1])
+
+
+def test_dev_data_that_is_training_data_is_told():
+    with pytest.warns(UserWarning, match="2 of 3 dev sequences are in the training data too"):
+        fit(X, Y, unlabeled=POOL, dev=([X[0], ["1900"], X[2]], [Y[0], ["date"], Y[2]]))
+
+
+def test_dev_data_may_be_unlabelled_data_too():
+    """Its labels were not learned from."""
+    assert len(fit([*X, POOL[1]], [*Y, None], unlabeled=POOL, dev=([POOL[1]], [["date"]])).path_) == 3
+
+
+def test_a_rule_about_an_unknown_label_is_refused():
+    with pytest.raises(ParameterError, match="unknown label 'autor'; did you mean 'author'"):
+        fit(X, Y, unlabeled=POOL, params={"constraints": Constraints([StartsWith("autor")])})
+
+
+@pytest.mark.parametrize("form", [["a"], {"f": 1.0}])
+def test_rules_about_words_need_words(form):
+    rules = Constraints([Words(["a"], are="x")])
+    with pytest.raises(DataError, match="rules about words need tokens"):
+        fit([[form]], [["x"]], unlabeled=[[form]], params={"constraints": rules})
+
+
+def test_a_rule_that_fails_names_its_sequence():
+    def broken(tokens, labels):
+        return 1 / (len(tokens) - 1)
+
+    with pytest.raises(ParameterError, match="'broken' fails on sequence 1: ZeroDivisionError"):
+        fit(X, Y, unlabeled=POOL, params={"constraints": Constraints([Function(broken)])})

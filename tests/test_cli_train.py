@@ -1,0 +1,348 @@
+"""`semistruct train` with unlabelled data and rules, and what the other commands make of such a model."""
+
+import json
+import os
+import re
+
+import pytest
+from matplotlib.image import imread
+
+from semistruct import SSVM, AnnealedSSVM, load, read
+from semistruct.cli import main, progress
+from semistruct.constraints import Constraints
+from semistruct.methods import checkpoints
+
+QUICK = ("-C", "0.5", "-f", "word", "-f", "shape", "--quiet")
+ANNEALED = (*QUICK, "--schedule", "1,10", "--rounds", "1", "-c", "citations")
+
+
+@pytest.fixture
+def run(capsys):
+    """run(*arguments) gives (exit code, standard output, standard error)."""
+
+    def call(*args):
+        capsys.readouterr()
+        try:
+            main([str(arg) for arg in args])
+            code = 0
+        except SystemExit as done:
+            code = done.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def good(run):
+    """The standard output of a command that works."""
+
+    def call(*args):
+        code, out, err = run(*args)
+        assert (code, err) == (0, "")
+        return out
+
+    return call
+
+
+@pytest.fixture
+def rejected(run):
+    """The one line with which a command is refused."""
+
+    def call(*args):
+        code, out, err = run(*args)
+        assert (code, out) == (2, "")
+        assert re.fullmatch(r"semistruct: .*\n", err)
+        return err
+
+    return call
+
+
+def call(*args):
+    with pytest.raises(SystemExit) as done:
+        main([str(arg) for arg in args])
+    assert not done.value.code
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """A folder with train.tsv, dev.tsv, test.tsv, pool.txt, more.txt, rules.yaml and an annealed model."""
+    folder = tmp_path_factory.mktemp("home")
+    made = [("train", 6, "tsv"), ("dev", 8, "tsv"), ("test", 12, "tsv"), ("pool", 25, "text"), ("more", 5, "text")]
+    for seed, (name, n, to) in enumerate(made):
+        ending = "txt" if to == "text" else to
+        call("data", "make", "citations", "-n", n, "--seed", seed, "--to", to, "-o", folder / f"{name}.{ending}")
+    (folder / "rules.yaml").write_text("rules:\n  - starts_with: date\n    weight: hard\n")
+    call(*train(folder, folder / "refs.model"), "--json")
+    return folder
+
+
+def train(home, output, *options):
+    return ["train", home / "train.tsv", "-u", home / "pool.txt", *ANNEALED, "-o", output, *options]
+
+
+def words(out):
+    return " ".join(out.split())
+
+
+# ---- training
+
+
+def test_training_is_the_librarys(home):
+    labelled, pool = read(home / "train.tsv"), read(home / "pool.txt")
+    model = AnnealedSSVM(
+        features=["word", "shape"], schedule=[1.0, 10.0], rounds=1, constraints=Constraints.from_file("citations")
+    )
+    model.fit(labelled.tokens, labelled.labels, unlabeled=pool.tokens)
+    found = load(home / "refs.model")
+    assert type(found) is AnnealedSSVM
+    assert found.model_.weights.tokens.tobytes() == model.model_.weights.tokens.tobytes()
+    assert found.get_params() == model.get_params()
+    assert found.card_["data"]["unlabelled"] == [str(home / "pool.txt")]
+    assert found.card_["data"]["pool"] == 25
+
+
+def test_training_reports_as_json(good, home, tmp_path):
+    result = json.loads(good(*train(home, tmp_path / "m", "-d", home / "dev.tsv", "--json")))
+    assert result.keys() == {
+        "model", "method", "seconds", "data", "token_accuracy", "C", "search", "stop", "history", "path",
+        "explanation", "labels", "features",
+    }  # fmt: skip
+    assert result["method"] == "annealed"
+    assert result["stop"] == "finished"
+    assert len(result["path"]) == 3
+    assert [point["chosen"] for point in result["path"]].count(True) == 1
+    best = max(point["dev_accuracy"] for point in result["path"])
+    assert next(point for point in result["path"] if point["chosen"])["dev_accuracy"] == best
+    assert [row["step"] for row in result["history"]] == ["match", "learn"] * 2
+    assert result["explanation"].keys() == {"rules", "moved", "causes"}
+    model, dev = load(tmp_path / "m"), read(home / "dev.tsv")
+    assert result["token_accuracy"]["dev"] == model.score(dev.tokens, dev.labels)
+    under = model.score(dev.tokens, dev.labels, constraints=True)
+    assert result["token_accuracy"]["dev, under the rules"] == under
+    assert result["labels"] == sorted(Constraints.from_file("citations").labels)
+
+
+def test_training_reports_in_words(good, home, tmp_path):
+    args = train(home, tmp_path / "m", "-d", home / "dev.tsv")
+    result = json.loads(good(*args, "--json"))
+    out = good(*args)
+    assert "labels from 6 sequences and 25 unlabelled ones in" in out
+    lines = [line for line in out.splitlines() if line.split()[:1] and line.split()[0] != "C"]
+    table = lines[next(i for i, line in enumerate(lines) if line.startswith("C_u")) :][:4]
+    for line, point in zip(table[1:], result["path"], strict=True):
+        weight = f"{point['C_u']:.3g}" if point["C_u"] else "supervised"
+        cells = [weight, f"{point['dev_accuracy']:.2%}", f"{point['mistakes']:.2f}"]
+        assert line.split() == cells + ["<-", "chosen"] * point["chosen"]
+    assert out.count("<- chosen") == 1
+    told = [row for row in result["explanation"]["rules"] if row["before"] or row["after"]]
+    assert told
+    worst = max(told, key=lambda row: row["before"])
+    assert f"{worst['rule']} {worst['before']} {worst['after']}" in words(out)
+    assert "token accuracy on dev, under the rules: " in out
+    assert f"model written to {tmp_path / 'm'}\n" in out
+
+
+def test_a_model_that_learned_nothing_from_unlabelled_data_says_so(good, home, tmp_path):
+    false = tmp_path / "false.yaml"
+    false.write_text("rules:\n  - proportion: {date: 0.9}\n")
+    args = ["train", home / "train.tsv", "-u", home / "pool.txt", *QUICK, "--schedule", "10,100", "--rounds", "1"]
+    out = good(*args, "-c", false, "-o", tmp_path / "m")
+    assert "the unlabelled data did not help: this is the supervised model" in out
+    assert re.search(r"supervised .* <- chosen\n", out)
+    assert "did not help" not in good(*args, "-c", false, "-o", tmp_path / "m", "--select", "last")
+
+
+@pytest.mark.parametrize(("options", "method"), [((), SSVM), (("-m", "annealed"), AnnealedSSVM)])
+def test_without_unlabelled_data_the_method_is_supervised(good, home, tmp_path, options, method):
+    result = json.loads(
+        good("train", home / "train.tsv", *QUICK, *options, "-c", "citations", "-o", tmp_path / "m", "--json")
+    )
+    assert type(load(tmp_path / "m")) is method
+    assert result["method"] == {SSVM: "ssvm", AnnealedSSVM: "annealed"}[method]
+    assert result["data"].keys() == {"file", "sequences", "sha256"}
+    out = good("train", home / "train.tsv", *QUICK, *options, "-o", tmp_path / "m")
+    assert ("C_u" in out) == (method is AnnealedSSVM)
+    assert "unlabelled ones" not in out
+    assert "did not help" not in out
+
+
+def test_options_reach_the_estimator(good, home, tmp_path):
+    options = ["--moves", "tokens", "--match-by", "slack", "--select", "last", "--tol", "0.2", "--seed", 3]
+    good(*train(home, tmp_path / "m", *options, "--threads", 1, "--schedule", "0.5,2,4"))
+    assert load(tmp_path / "m").get_params() == {
+        "C": 0.5, "features": ["word", "shape"], "constraints": Constraints.from_file("citations"),
+        "schedule": [0.5, 2.0, 4.0], "rounds": 1, "moves": "tokens", "match_by": "slack", "select": "last", "tol": 0.2,
+        "n_jobs": 1, "random_state": 3,
+    }  # fmt: skip
+
+
+def test_the_schedule_of_the_paper(good, home, tmp_path):
+    result = json.loads(good(*train(home, tmp_path / "m", "--schedule", "printed", "--tol", "0.3", "--json")))
+    assert [round(25 * point["C_u"], 9) for point in result["path"]] == [
+        0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1,
+    ]  # fmt: skip
+
+
+def test_several_files_of_unlabelled_data(good, home, tmp_path):
+    result = json.loads(good(*train(home, tmp_path / "m", "-u", home / "more.txt", "--json")))
+    assert result["data"]["pool"] == 30
+    assert result["data"]["unlabelled"] == [str(home / "pool.txt"), str(home / "more.txt")]
+
+
+def test_labels_of_unlabelled_data_are_not_looked_at(good, home, tmp_path):
+    good("train", home / "train.tsv", "-u", home / "test.tsv", *ANNEALED, "-o", tmp_path / "a")
+    blind = tmp_path / "blind.tsv"
+    blind.write_text(re.sub(r"\t.*", "\tauthor", (home / "test.tsv").read_text()))
+    good("train", home / "train.tsv", "-u", blind, *ANNEALED, "-o", tmp_path / "b")
+    first, second = (load(tmp_path / name).model_ for name in "ab")
+    assert first.weights.tokens.tobytes() == second.weights.tokens.tobytes()
+
+
+# ---- what is kept besides
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("dev", [True, False])
+def test_the_path_is_drawn(good, home, tmp_path, ending, dev):
+    path = tmp_path / f"path.{ending}"
+    result = json.loads(
+        good(*train(home, tmp_path / "m", "--plot", path, *(["-d", home / "dev.tsv"] if dev else []), "--json"))
+    )
+    if ending == "png":
+        assert min(imread(path).shape[:2]) > 500
+        return
+    text = path.read_text()
+    names = ["supervised", *(f"{point['C_u']:.2g}" for point in result["path"][1:])]
+    title = "token accuracy on dev data, %" if dev else "known mistakes per sequence"
+    for shown in (*names, "chosen", title, "labels switched"):
+        assert f"<!-- {shown} -->" in text
+
+
+def test_a_supervised_path_can_be_drawn(good, home, tmp_path):
+    good("train", home / "train.tsv", "-m", "annealed", *QUICK, "-o", tmp_path / "m", "--plot", tmp_path / "x.svg")
+    assert "<!-- chosen -->" in (tmp_path / "x.svg").read_text()
+
+
+def test_training_goes_on_from_a_checkpoint(good, home, tmp_path):
+    folder = tmp_path / "state"
+    first = json.loads(good(*train(home, tmp_path / "a", "--checkpoint", folder, "--json")))
+    assert os.listdir(folder) == [checkpoints.NAME]
+    again = json.loads(good(*train(home, tmp_path / "b", "--checkpoint", folder, "--resume", "--json")))
+    assert again["history"] == first["history"]  # with the seconds of the first run: nothing was done again
+    a, b = (load(tmp_path / name).model_.weights for name in "ab")
+    assert a.tokens.tobytes() == b.tokens.tobytes()
+
+
+def test_the_checkpoint_of_other_data_is_refused(good, rejected, home, tmp_path):
+    keep = ["--checkpoint", tmp_path / "state", "--resume"]
+    good(*train(home, tmp_path / "m", *keep))
+    (tmp_path / "m").unlink()
+    assert "another run: data was" in rejected(*train(home, tmp_path / "m", *keep, "-u", home / "more.txt"))
+    assert "another run: tol was 0.05, is 0.1" in rejected(*train(home, tmp_path / "m", *keep, "--tol", "0.1"))
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.filterwarnings("default:interrupted")
+def test_an_interrupted_training_leaves_a_model(run, home, tmp_path, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoints.Checkpoint, "save", interrupt)
+    code, out, err = run(*train(home, tmp_path / "m", "--checkpoint", tmp_path / "state", "--json"))
+    assert (code, err) == (0, "semistruct: warning: interrupted: the model is the best point so far\n")
+    assert json.loads(out)["stop"] == "interrupted"
+    assert len(json.loads(out)["path"]) == 1
+    assert load(tmp_path / "m").predict([["A", "."]])
+
+
+def test_progress_tells_weight_round_and_time(monkeypatch):
+    row = {
+        "step": "learn", "temperature": 1, "temperatures": 3, "C_u": 0.25, "round": 0, "rounds": 2, "objective": 12.5,
+        "broken": 3, "switched": 7, "seconds": 6.0,
+    }  # fmt: skip
+    told = progress._of_annealing(row)
+    for shown in ("C_u 0.25 (2/3)", "round 1", "J 12.5", "3 broken", "7 switched", "6 s, 6 left"):
+        assert shown in told
+
+
+# ---- what is refused
+
+WRONG = {
+    "schedule of ssvm": (["-m", "ssvm", "--schedule", "1,10"], "the method ssvm has no parameter schedule"),
+    "rounds of ssvm": (["--rounds", "2"], "the method ssvm has no parameter rounds"),
+    "match-by of ssvm": (["--match-by", "slack"], "the method ssvm has no parameter match-by"),
+    "pool of ssvm": (["-m", "ssvm", "-u", "POOL"], "the method ssvm learns nothing from unlabelled data"),
+    "plot of ssvm": (["--plot", "OUT/x.png"], "no checkpoints and no path to plot"),
+    "checkpoint of ssvm": (["--checkpoint", "OUT/state"], "no checkpoints and no path to plot"),
+    "passes of annealed": (["-u", "POOL", "--max-passes", "9"], "the method annealed has no parameter max-passes"),
+    "method": (["-m", "magic"], "no method is called 'magic'; there are"),
+    "schedule falls": (["-u", "POOL", "--schedule", "10,1"], "schedule must be"),
+    "schedule of zero": (["-u", "POOL", "--schedule", "0,1"], "schedule must be"),
+    "schedule of words": (["-u", "POOL", "--schedule", "slow"], "schedule must be"),
+    "no rounds": (["-u", "POOL", "--rounds", "0"], "rounds must be"),
+    "moves": (["-u", "POOL", "--moves", "words"], "moves must be"),
+    "select": (["-u", "POOL", "--select", "best"], "select must be"),
+    "no dev": (["-u", "POOL", "--select", "dev"], "there is no dev data"),
+    "no such pool": (["-u", "OUT/none.txt"], "none.txt: cannot read"),
+    "no such rules": (["-c", "OUT/none.yaml"], "no rules file"),
+    "plot of another kind": (["-u", "POOL", "--plot", "OUT/x.doc"], "x.doc: a plot is written as .png or .svg"),
+    "plot nowhere": (["-u", "POOL", "--plot", "OUT/none/x.png"], "cannot write: no such folder"),
+    "unknown label": (["-u", "POOL", "-c", "OUT/odd.yaml"], "unknown label 'autor'; did you mean 'author'?"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_options(rejected, home, tmp_path, case):
+    options, message = WRONG[case]
+    (tmp_path / "odd.yaml").write_text("rules:\n  - starts_with: autor\n")
+    given = [str(home / "pool.txt") if o == "POOL" else o.replace("OUT", str(tmp_path)) for o in options]
+    assert message in rejected("train", home / "train.tsv", *QUICK, *given, "-o", tmp_path / "m")
+    assert not (tmp_path / "m").exists()
+
+
+# ---- predicting and evaluating under rules
+
+
+def test_predictions_obey_the_rules_of_the_model(good, home):
+    model, test = load(home / "refs.model"), read(home / "test.tsv")
+    under, free = model.predict(test.tokens, constraints=True), model.predict(test.tokens)
+    assert under != free
+
+    def predicted(*options):
+        out = good("predict", home / "refs.model", home / "test.tsv", *options)
+        return [[line.split("\t")[-1] for line in part.splitlines()] for part in out.strip().split("\n\n")]
+
+    assert predicted() == predicted("--rules") == under
+    assert predicted("--no-rules") == free
+    other = predicted("-c", home / "rules.yaml")
+    assert {row[0] for row in other} == {"date"}
+    assert predicted("-c", home / "rules.yaml", "--no-rules") == free
+
+
+def test_evaluation_is_under_the_rules_of_the_model(good, home):
+    model, test = load(home / "refs.model"), read(home / "test.tsv")
+
+    def evaluated(*options):
+        return json.loads(good("evaluate", home / "refs.model", home / "test.tsv", *options, "--json"))
+
+    default, free, other = evaluated(), evaluated("--no-rules"), evaluated("-c", home / "rules.yaml")
+    assert default["token_accuracy"] == model.score(test.tokens, test.labels, constraints=True)
+    assert free["token_accuracy"] == model.score(test.tokens, test.labels)
+    assert default["token_accuracy"] != free["token_accuracy"]
+    assert (default["rules"], free["rules"], other["rules"]) == (True, False, True)
+    assert default["broken"]["predicted"]["any"] < free["broken"]["predicted"]["any"]
+    assert default["broken"]["gold"] == free["broken"]["gold"]
+    assert other["broken"]["predicted"]["rules"] == {"starts with date": 0}
+    assert "labelled under the rules" in good("evaluate", home / "refs.model", home / "test.tsv")
+    free_report = good("evaluate", home / "refs.model", home / "test.tsv", "--no-rules")
+    assert "labelled without regard to the rules" in free_report
+
+
+def test_rules_are_asked_of_a_model_without(run, good, home, tmp_path):
+    good("train", home / "train.tsv", *QUICK, "-o", tmp_path / "m")
+    code, _, err = run("predict", tmp_path / "m", home / "test.tsv", "--rules")
+    assert code == 2
+    assert "without constraints" in err
+    out = good("predict", tmp_path / "m", home / "test.tsv", "-c", home / "rules.yaml")
+    assert all(part.splitlines()[0].endswith("\tdate") for part in out.strip().split("\n\n"))
