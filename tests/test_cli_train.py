@@ -7,7 +7,7 @@ import re
 import pytest
 from matplotlib.image import imread
 
-from semistruct import SSVM, AnnealedSSVM, load, read
+from semistruct import SSVM, AnnealedSSVM, Corpus, load, make_citations, read, write
 from semistruct.cli import main, progress
 from semistruct.constraints import Constraints
 from semistruct.methods import checkpoints
@@ -346,3 +346,22 @@ def test_rules_are_asked_of_a_model_without(run, good, home, tmp_path):
     assert "without constraints" in err
     out = good("predict", tmp_path / "m", home / "test.tsv", "-c", home / "rules.yaml")
     assert all(part.splitlines()[0].endswith("\tdate") for part in out.strip().split("\n\n"))
+
+
+def test_corpus_rules_hold_for_the_whole_input(good, tmp_path):
+    data = make_citations(30)
+    write(Corpus(data.examples[:15]), tmp_path / "few.tsv", "tsv")
+    write(Corpus(data.examples[15:]), tmp_path / "new.tsv", "tsv")
+    rules = "rules:\n- proportion: {note: 0.5}\n  weight: 1000000\n"
+    (tmp_path / "r.yaml").write_text("labels: [note]\n" + rules)
+    good("train", tmp_path / "few.tsv", "-o", tmp_path / "m", "-C", 0.5, "-f", "lower", "--tol", 0.1)
+
+    def share(*options):
+        good(
+            "predict", tmp_path / "m", tmp_path / "new.tsv", "-c", tmp_path / "r.yaml", "-o", tmp_path / "out", *options
+        )
+        labels = [y for row in read(tmp_path / "out").labels for y in row]
+        return labels.count("note") / len(labels)
+
+    assert share() < 0.3
+    assert share("--corpus-rules") == pytest.approx(0.5, abs=0.02)

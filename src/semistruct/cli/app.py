@@ -164,6 +164,9 @@ def predict(
     inputs: Annotated[list[str] | None, typer.Argument(help="files to label; standard input if none or '-'")] = None,
     to: Annotated[str | None, typer.Option(help="output format: inline for text, tsv for tokens if not given")] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="file to write")] = "-",
+    corpus_rules: Annotated[
+        bool, typer.Option("--corpus-rules", help="obey the corpus rules too, as rules for the whole input")
+    ] = False,
     confidence: Annotated[
         bool, typer.Option("--confidence", help="(jsonl) add the margin of each label over the best other one")
     ] = False,
@@ -182,7 +185,7 @@ def predict(
     reading = _reading(format, label_column, None, outside, encoding)
     if confidence and to != "jsonl":
         raise ParameterError("--confidence is for --to jsonl")
-    under = commands.Under(obey, _rules(other_rules), confidence)
+    under = commands.Under(obey, _rules(other_rules), corpus_rules, confidence)
     commands.predict(model, inputs or ["-"], reading, to=to, output=output, scheme=scheme, under=under, threads=threads)
 
 

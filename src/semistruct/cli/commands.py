@@ -29,11 +29,13 @@ class Under:
 
     obey   True or False; None: if there are rules
     other  rules instead of those of the model
+    corpus corpus rules too, for the whole input
     sure   tell how sure the model is
     """
 
     obey: bool | None = None
     other: Constraints | None = None
+    corpus: bool = False
     sure: bool = False
 
     def rules(self, estimator: Any) -> bool | Constraints:
@@ -72,9 +74,9 @@ def _natural_format(example: Example) -> str:
 
 def _labelled(estimator: Any, examples: Iterable[Example], under: Under) -> Iterator[Example]:
     rules = under.rules(estimator)
-    while part := list(islice(examples, CHUNK)):
+    while part := list(islice(examples, None if under.corpus else CHUNK)):
         X = [e.tokens for e in part]
-        found = estimator.predict(X, constraints=rules)
+        found = estimator.predict(X, constraints=rules, corpus=under.corpus)
         sure = [c.tolist() for c in estimator.confidence(X, found)] if under.sure else [None] * len(X)
         for example, labels, values in zip(part, found, sure, strict=True):
             yield replace(example, labels=labels, confidence=values)
