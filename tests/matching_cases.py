@@ -12,7 +12,7 @@ from rule_strategies import VOCABULARY_OF_WORDS, built, descriptions
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.constraints import Constraints
-from semistruct.constraints.rules import HARD
+from semistruct.constraints.base import HARD
 from strategies import dense, random_batch, seeds
 
 RTOL, ATOL = 1e-9, 1e-6  # of values that hold penalties of up to some 1e8

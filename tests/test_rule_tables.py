@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import brute_rules
 from rule_strategies import EVERY_KIND, VOCABULARY_OF_WORDS, built, cases
 from semistruct.constraints import AtMostOnce, ChangeOnlyOn, Constraints, Count, Pattern, Proportion, StartsWith, Words
+from semistruct.constraints.base import HARD
 from semistruct.constraints.kernels import count_window, penalty, total_of
-from semistruct.constraints.rules import HARD
 from semistruct.errors import DataError
 
 light = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])

@@ -33,7 +33,8 @@ from semistruct.constraints import (
     Words,
     words,
 )
-from semistruct.constraints.rules import HARD, VOCABULARY
+from semistruct.constraints.base import HARD
+from semistruct.constraints.rules import VOCABULARY
 from semistruct.errors import ParameterError
 
 LABELS = ("a", "b", "c")

@@ -1,5 +1,6 @@
 """Rules: the vocabulary, rules files, and their compilation to arrays for the kernels."""
 
+from semistruct.constraints.base import Rule
 from semistruct.constraints.constraints import Constraints
 from semistruct.constraints.rules import (
     AtMostOnce,
@@ -16,7 +17,6 @@ from semistruct.constraints.rules import (
     Pattern,
     Present,
     Proportion,
-    Rule,
     StartsWith,
     Words,
 )

@@ -16,9 +16,10 @@ from itertools import combinations
 from math import inf, isfinite, sqrt
 from typing import Any
 
+from semistruct.constraints.base import Rule, Term
 from semistruct.constraints.constraints import Constraints, corpus_value, value
 from semistruct.constraints.events import Event, LengthEvent, OrderEvent, StepEvent, TokenEvent, blocks
-from semistruct.constraints.rules import Count, Function, Order, Proportion, Rule, Term
+from semistruct.constraints.rules import Count, Function, Order, Proportion
 from semistruct.errors import DataError
 from semistruct.features.encoder import form_of
 from semistruct.features.words import word_of

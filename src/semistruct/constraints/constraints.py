@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from semistruct.constraints.rules import Function, Rule, Term
+from semistruct.constraints.base import Rule, Term
+from semistruct.constraints.rules import Function
 from semistruct.constraints.tables import RuleTables, compile_rules
 from semistruct.errors import ParameterError
 

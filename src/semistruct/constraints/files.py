@@ -24,8 +24,9 @@ from typing import Any
 
 import yaml
 
+from semistruct.constraints.base import Rule
 from semistruct.constraints.constraints import Constraints, unknown_label
-from semistruct.constraints.rules import VOCABULARY, Function, Rule
+from semistruct.constraints.rules import VOCABULARY, Function
 from semistruct.errors import DataError, ParameterError
 
 LONGEST = 1_000_000  # bytes of a rules file

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from semistruct.batch import starts
+from semistruct.constraints.base import Rule, Term
 from semistruct.constraints.events import Event, LengthEvent, OrderEvent, StartEvent, StepEvent, TokenEvent
 from semistruct.constraints.kernels import count_sequences, penalty, total_of
-from semistruct.constraints.rules import Function, Rule, Term
+from semistruct.constraints.rules import Function
 from semistruct.constraints.words import WordTest
 from semistruct.errors import DataError
 from semistruct.features.encoder import form_of

@@ -1,0 +1,157 @@
+"""What all rules share: terms, weights, levels, and the kinds of values they may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import regex
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from semistruct.constraints.events import Event
+from semistruct.errors import ParameterError
+
+HARD = 1e6
+"""The weight of a hard rule, a thousand times that of others."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One number that a rule watches, and the range [low, high] in which it should lie.
+
+    event  what is counted
+    per    what the count is divided by: nothing; "tokens", "sequences" or the places of another event
+    unit   100 if distances from the range are measured in percent
+    joint  the joint terms of a rule have one penalty, on the number of those that are out of range
+    """
+
+    text: str
+    event: Event
+    low: float = -inf
+    high: float = inf
+    per: Event | Literal["tokens", "sequences"] | None = None
+    unit: float = 1.0
+    joint: bool = False
+
+    def distance(self, value: float) -> float:
+        """How far a value lies outside the range."""
+        return self.unit * max(self.low - value, value - self.high, 0.0)
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+
+
+def _as_texts(value: Any) -> Any:
+    """YAML reads 1984 as a number, but it is meant as a word."""
+    return [str(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in value] if isinstance(
+        value, list | tuple | set | frozenset
+    ) else value  # fmt: skip
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        regex.compile(pattern)
+    except regex.error as err:
+        raise ValueError(f"the pattern {pattern!r} does not compile: {err}") from None
+    return pattern
+
+
+def _in_order(bounds: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
+    low, high = bounds
+    if low is None and high is None:
+        raise ValueError("a range needs a bound")
+    if low is not None and high is not None and low > high:
+        raise ValueError(f"the range [{low:g}, {high:g}] is empty")
+    return bounds
+
+
+Labels = Annotated[
+    tuple[str, ...], BeforeValidator(_as_texts), BeforeValidator(_as_list), Field(min_length=1, strict=False)
+]
+Marks = Annotated[tuple[Annotated[str, AfterValidator(_compiles)], ...], BeforeValidator(_as_list), Field(min_length=1)]
+Pattern_ = Annotated[str, AfterValidator(_compiles)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+ShareRange = Share | Annotated[tuple[Share | None, Share | None], AfterValidator(_in_order)]
+AmountRange = Amount | Annotated[tuple[Amount | None, Amount | None], AfterValidator(_in_order)]
+Level = Literal["instance", "corpus"]
+Unit = Literal["fraction", "percent"]
+
+
+class Rule(BaseModel):
+    """Base of all rules.
+
+    weight   what a violation costs, or "hard": never broken unless there is no other way
+    level    "instance": every sequence obeys; "corpus": all sequences together do
+    penalty  "absolute" or "square" in the size of the violation
+    name     for messages and reports; made from the rule itself if not given
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    key: ClassVar[str]
+    levels: ClassVar[tuple[Level, ...]] = ("instance",)
+
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] | Literal["hard"] = 1000.0
+    level: Level = "instance"
+    penalty: Literal["absolute", "square"] = "absolute"
+    name: Annotated[str, Field(min_length=1)] | None = None
+
+    def __init__(self, value: Any = None, /, **fields: Any) -> None:
+        if value is not None:
+            fields[self.key] = value
+        try:
+            super().__init__(**fields)
+        except ValidationError as err:
+            raise ParameterError(f"{self.key}: {explain(err, self.key)}") from None
+
+    @model_validator(mode="after")
+    def _check_level(self) -> Self:
+        if self.level not in self.levels:
+            raise ValueError(f"this rule has no {self.level} level")
+        return self
+
+    @property
+    def cost(self) -> float:
+        """The weight as a number."""
+        return HARD if self.weight == "hard" else float(self.weight)
+
+    @property
+    def power(self) -> int:
+        return 2 if self.penalty == "square" else 1
+
+    @property
+    def text(self) -> str:
+        """The rule in words, or its name."""
+        return self.name or self.says
+
+    @property
+    def says(self) -> str:
+        raise NotImplementedError
+
+    def mentioned(self) -> set[str]:
+        """The labels the rule names."""
+        raise NotImplementedError
+
+    def terms(self, labels: Sequence[str]) -> list[Term]:
+        """What the rule counts when these are all the labels."""
+        raise NotImplementedError
+
+
+def explain(err: ValidationError, key: str = "") -> str:
+    """The first complaint of pydantic in one sentence; `key` names the entry that need not be named.
+
+    Where a value could be of several types, a complaint about a value of the right type goes first.
+    """
+    errors = err.errors(include_url=False)
+    first = next((e for e in errors if not e["type"].endswith(("_type", "literal_error"))), errors[0])
+    path = first["loc"][1:] if first["loc"][:1] == (key,) and first["type"] != "missing" else first["loc"]
+    place = ".".join(str(part) for part in path if str(part).isidentifier() and "[" not in str(part))
+    message = first["msg"].removeprefix("Value error, ").replace("dictionary", "mapping").replace("tuple", "list")
+    message = message[:1].lower() + message[1:]
+    if first["type"] in ("missing", "extra_forbidden"):
+        return f"{message}: {place}"
+    found = "" if first["type"] == "value_error" else f", found {first['input']!r:.60}"
+    return f"{place + ': ' if place and first['type'] != 'value_error' else ''}{message}{found}"

@@ -1,0 +1,221 @@
+"""Checkpoints: a fit that is killed or interrupted goes on as if nothing had happened."""
+
+import os
+
+import numpy as np
+import pytest
+from safetensors.numpy import save as save_arrays
+
+from annealed_cases import (
+    CITATIONS,
+    DEV,
+    HELD_OUT,
+    LABELLED,
+    POOL,
+    SHORT,
+    UNLABELLED,
+    X,
+    Y,
+    chosen,
+    fit,
+    on_citations,
+    same_fit,
+    same_weights,
+)
+from semistruct import SSVM
+from semistruct.constraints import Constraints, Function, StartsWith, Words
+from semistruct.errors import DataError
+from semistruct.methods import checkpoints
+
+
+class Killed(Exception):
+    pass
+
+
+def stopping(after, how):
+    """A watch that raises at the n-th row."""
+    rows = []
+
+    def watch(row):
+        rows.append(row)
+        if len(rows) == after:
+            raise how
+
+    return watch
+
+
+WITH_DEV = {"params": {"rounds": 3}, "dev": (HELD_OUT[0][:5], HELD_OUT[1][:5])}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted():
+    return on_citations(**WITH_DEV)
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 5, 6, 8, 9])
+@pytest.mark.parametrize("how", [Killed, KeyboardInterrupt])
+def test_a_killed_fit_goes_on_as_if_nothing_had_happened(uninterrupted, tmp_path, after, how):
+    rows = len(uninterrupted.history_) + len(uninterrupted.path_) - 1
+    assert after <= rows
+    if how is Killed:
+        with pytest.raises(Killed):
+            on_citations(**WITH_DEV, checkpoint=tmp_path, watch=stopping(after, how))
+    else:
+        with pytest.warns(UserWarning, match="interrupted"):
+            on_citations(**WITH_DEV, checkpoint=tmp_path, watch=stopping(after, how))
+    assert os.listdir(tmp_path) == ([] if after < 3 else [checkpoints.NAME])
+    resumed = on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True)
+    same_fit(resumed, uninterrupted)
+    assert os.listdir(tmp_path) == [checkpoints.NAME]
+
+
+def test_resuming_does_not_repeat_what_was_done(uninterrupted, tmp_path):
+    with pytest.raises(Killed):
+        on_citations(**WITH_DEV, checkpoint=tmp_path, watch=stopping(6, Killed))
+    rows = []
+    on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True, watch=rows.append)
+    assert len(rows) < len(uninterrupted.history_) + len(uninterrupted.path_) - 1
+    rows.clear()
+    finished = on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True, watch=rows.append)
+    assert [row["step"] for row in rows] == ["point"]  # all that is left to do is to look at the last one
+    same_fit(finished, uninterrupted)
+
+
+def test_checkpoints_change_nothing(uninterrupted, tmp_path):
+    same_fit(on_citations(**WITH_DEV, checkpoint=tmp_path / "new" / "folder"), uninterrupted)
+    assert os.listdir(tmp_path / "new" / "folder") == [checkpoints.NAME]
+
+
+def test_without_a_checkpoint_resuming_starts_afresh(uninterrupted, tmp_path):
+    same_fit(on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True), uninterrupted)
+
+
+def test_without_resume_an_old_checkpoint_is_written_over(tmp_path):
+    fit(X, Y, unlabeled=POOL, checkpoint=tmp_path)
+    other = fit(X, Y, unlabeled=POOL[:2], checkpoint=tmp_path)
+    same_fit(other, fit(X, Y, unlabeled=POOL[:2], checkpoint=tmp_path, resume=True))
+
+
+def test_a_fit_killed_while_it_writes_keeps_the_last_checkpoint(monkeypatch, uninterrupted, tmp_path):
+    written = []
+
+    def failing(arrays, metadata):
+        written.append(1)
+        if len(written) == 3:
+            raise Killed
+        return save_arrays(arrays, metadata)
+
+    monkeypatch.setattr(checkpoints, "save_arrays", failing)
+    with pytest.raises(Killed):
+        on_citations(**WITH_DEV, checkpoint=tmp_path)
+    monkeypatch.undo()
+    assert os.listdir(tmp_path) == [checkpoints.NAME]
+    same_fit(on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True), uninterrupted)
+
+
+def test_an_interrupted_fit_leaves_a_usable_model():
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = on_citations(watch=stopping(7, KeyboardInterrupt))
+    assert model.stop_ == "interrupted"
+    assert len(model.path_) == 2
+    assert chosen(model) == 1
+    assert len(model.history_) == 6
+    same_weights(model, on_citations({"schedule": [1.0], "select": "last"}))
+    assert [len(row) for row in model.labels_] == [len(x) for x in UNLABELLED]
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = on_citations(watch=stopping(1, KeyboardInterrupt))
+    assert len(model.path_) == 1
+    same_weights(model, SSVM(features=SHORT["features"], constraints=CITATIONS).fit(*LABELLED))
+
+
+def refused(folder, **changed):
+    """The message with which a checkpoint is refused."""
+    given = {"X": X, "Y": Y, "unlabeled": POOL, "dev": DEV, "params": {}, **changed}
+    with pytest.raises(DataError) as caught:
+        fit(given["X"], given["Y"], unlabeled=given["unlabeled"], dev=given["dev"], params=given["params"],
+            checkpoint=folder, resume=True)  # fmt: skip
+    message = str(caught.value)
+    assert message.startswith(f"{folder / checkpoints.NAME}: ")
+    assert "\n" not in message
+    return message
+
+
+OTHER_RUNS = {
+    "C was 0.5, is 0.6": {"params": {"C": 0.6}},
+    "rounds was 2, is 3": {"params": {"rounds": 3}},
+    "schedule was [1.0, 10.0], is [1.0, 11.0]": {"params": {"schedule": [1.0, 11.0]}},
+    "features was ['word', 'shape'], is 'default'": {"params": {"features": "default"}},
+    "constraints was None, is Constraints([W": {"params": {"constraints": Constraints([Words(["1905"], are="date")])}},
+    "constraints was None, is Constraints": {"params": {"constraints": Constraints([StartsWith("author")])}},
+    "select was 'auto', is 'last'": {"params": {"select": "last"}},
+    "random_state was 0, is 1": {"params": {"random_state": 1}},
+    "data was ": {"unlabeled": [*POOL[:3], ["X", ".", "Frege", "1879"]]},
+    " data was": {"Y": [*Y[:3], ["author", "date", "date"]]},
+    "dev data was ": {"dev": ([["Quine", "1908"]], [["date", "date"]])},
+    "dev data was": {"dev": None},
+}
+
+
+@pytest.mark.parametrize("found", OTHER_RUNS)
+def test_the_checkpoint_of_another_run_is_refused(tmp_path, found):
+    fit(X, Y, unlabeled=POOL, dev=DEV, checkpoint=tmp_path)
+    assert found in refused(tmp_path, **OTHER_RUNS[found])
+
+
+def test_other_words_are_another_run_even_if_the_features_are_the_same(tmp_path):
+    params = {"features": ["shape"], "constraints": Constraints([Words(["Russell"], are="author")])}
+    fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, params=params)
+    with pytest.raises(DataError, match="data was"):
+        fit(X, Y, unlabeled=[["B", ".", "Ramseys"], *POOL[1:]], checkpoint=tmp_path, resume=True, params=params)
+
+
+def test_other_values_of_features_are_another_run(tmp_path):
+    numbers = [[[{"f": 1.0, "g": 2.0}], [{"f": 0.5}]], [["x"], ["y"]]]
+    fit(*numbers, unlabeled=[[{"f": 0.7}]], checkpoint=tmp_path)
+    with pytest.raises(DataError, match="data was"):
+        fit(*numbers, unlabeled=[[{"f": 0.8}]], checkpoint=tmp_path, resume=True)
+
+
+def test_the_number_of_threads_may_change(tmp_path):
+    first = fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, params={"n_jobs": 1})
+    same_fit(fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, resume=True, params={"n_jobs": 2}), first)
+
+
+def test_functions_are_the_same_in_another_process(tmp_path):
+    def rules():
+        def dated(tokens, labels):
+            return labels.count("date") - 1
+
+        return Constraints([Function(dated, weight=1.0)])
+
+    first = fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, params={"constraints": rules()})
+    again = fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, resume=True, params={"constraints": rules()})
+    same_fit(again, first)
+
+
+def cut(content):
+    return content[: len(content) // 2]
+
+
+DAMAGE = {
+    "empty": lambda content: b"",
+    "cut": cut,
+    "text": lambda content: b"not a checkpoint",
+    "other arrays": lambda content: save_arrays({"x": np.zeros(2)}),
+    "other words": lambda content: save_arrays({"x": np.zeros(2)}, {"state": "{}"}),
+    "no JSON": lambda content: save_arrays({"x": np.zeros(2)}, {"state": "?"}),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_checkpoint_is_refused(tmp_path, damage):
+    fit(X, Y, unlabeled=POOL, dev=DEV, checkpoint=tmp_path)
+    path = tmp_path / checkpoints.NAME
+    path.write_bytes(DAMAGE[damage](path.read_bytes()))
+    assert "not a checkpoint, or damaged" in refused(tmp_path)
+
+
+def test_a_checkpoint_folder_that_is_a_file(tmp_path):
+    (tmp_path / "x").write_text("")
+    with pytest.raises(DataError, match="cannot write"):
+        fit(X, Y, unlabeled=POOL, checkpoint=tmp_path / "x")
