@@ -18,35 +18,6 @@ from semistruct.solvers.sdm import Record
 FAST = ("-C", "0.5", "--tol", "0.1", "--quiet")
 
 
-@pytest.fixture
-def run(capsys):
-    """run(*arguments) gives (exit code, standard output, standard error)."""
-
-    def call(*args):
-        capsys.readouterr()
-        try:
-            main([str(arg) for arg in args])
-            code = 0
-        except SystemExit as done:
-            code = done.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
-
-
-@pytest.fixture
-def good(run):
-    """The standard output of a command that works."""
-
-    def call(*args):
-        code, out, err = run(*args)
-        assert (code, err) == (0, "")
-        return out
-
-    return call
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
     """A folder with train.tsv, test.tsv, refs.txt and a model trained on the first."""

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from semistruct import make_citations, read, write
-from semistruct.cli import main
 from semistruct.constraints import Constraints
 from semistruct.constraints.checking import check_rules
 from semistruct.constraints.files import dump_rules, rules_from_dict, shipped
@@ -23,33 +22,6 @@ rules:
   - proportion: {a: [0.9, null], b: 0.1}
   - order: [b, c]
 """
-
-
-@pytest.fixture
-def run(capsys):
-    """run(*arguments) gives (exit code, standard output, standard error)."""
-
-    def call(*args):
-        capsys.readouterr()
-        try:
-            main([str(arg) for arg in args])
-            code = 0
-        except SystemExit as done:
-            code = done.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
-
-
-@pytest.fixture
-def good(run):
-    def call(*args):
-        code, out, err = run(*args)
-        assert (code, err) == (0, "")
-        return out
-
-    return call
 
 
 @pytest.fixture

@@ -17,35 +17,6 @@ ANNEALED = (*QUICK, "--schedule", "1,10", "--rounds", "1", "-c", "citations")
 
 
 @pytest.fixture
-def run(capsys):
-    """run(*arguments) gives (exit code, standard output, standard error)."""
-
-    def call(*args):
-        capsys.readouterr()
-        try:
-            main([str(arg) for arg in args])
-            code = 0
-        except SystemExit as done:
-            code = done.code or 0
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
-
-
-@pytest.fixture
-def good(run):
-    """The standard output of a command that works."""
-
-    def call(*args):
-        code, out, err = run(*args)
-        assert (code, err) == (0, "")
-        return out
-
-    return call
-
-
-@pytest.fixture
 def rejected(run):
     """The one line with which a command is refused."""
 

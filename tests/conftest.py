@@ -1,0 +1,34 @@
+"""What the tests of the command line share."""
+
+import pytest
+
+from semistruct.cli import main
+
+
+@pytest.fixture
+def run(capsys):
+    """run(*arguments) gives (exit code, standard output, standard error)."""
+
+    def call(*args):
+        capsys.readouterr()
+        try:
+            main([str(arg) for arg in args])
+            code = 0
+        except SystemExit as done:
+            code = done.code or 0
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def good(run):
+    """The standard output of a command that works."""
+
+    def call(*args):
+        code, out, err = run(*args)
+        assert (code, err) == (0, "")
+        return out
+
+    return call
