@@ -143,8 +143,8 @@ class AnnealedSSVM(SequenceLabeller):
         task, dev_known = data.task, encoded(dev, data.encoder, data.labels)
         _warn_of_overlap(X, y, dev)
         judge = Judge.of(data, task, dev, select, self.n_jobs, self.constraints or Constraints([]))
-        state, C = self._start(data, learner, dev_known)
-        schedule = self._schedule(C, task)
+        state = self._start(data, learner, dev_known)
+        schedule = self._schedule(task)
         keeper = None if checkpoint is None else Checkpoint.of(checkpoint, self, data, schedule, dev_known)
         points: list[Point] = []
         if keeper is not None and resume:
@@ -161,9 +161,8 @@ class AnnealedSSVM(SequenceLabeller):
 
         try:
             steps = anneal(task, learner, state, schedule, self.rounds, matched=matched, save=save, watch=watch)
-            for now in steps if len(task.free) or task.n_fixed < len(task.batch) else ():
-                C_u = schedule[now.temperature]
-                points.append(judge.point(now, C_u, now.labels))
+            for now in steps if task.n_fixed < len(task.batch) else ():
+                points.append(judge.point(now, schedule[now.temperature], now.labels))
                 if watch:
                     watch(points[-1].row())
         except KeyboardInterrupt:
@@ -177,18 +176,19 @@ class AnnealedSSVM(SequenceLabeller):
     def _model(self, data: _Data, point: Point) -> Model:
         return Model(data.labels, data.encoder, point.chain, self.constraints).compact()
 
-    def _start(self, data: _Data, learner: Learner, dev: Any) -> tuple[State, float]:
-        """The supervised solution, and the C it was learned with."""
+    def _start(self, data: _Data, learner: Learner, dev: Any) -> State:
+        """The supervised solution; from here on the weights of labelled sequences include C."""
         which = np.flatnonzero(data.has_labels)
         batch, weight = data.task.batch.take(which), data.task.weight[which]
-        known = np.concatenate([data.task.batch.split(data.task.known)[i] for i in which])
+        rows = data.task.batch.split(data.task.known)
+        known = np.concatenate([rows[i] for i in which])
         start = replace(learner, tol=min(self.tol, START_TOL))
         self.C_, self.search_ = start.choose_C(self.C, batch, known, weight, dev)
         data.task.weight[data.has_labels] *= self.C_
         solution = start.learn(batch, known, self.C_ * weight)
-        return State(solution.state.chain), self.C_
+        return State(solution.state.chain)
 
-    def _schedule(self, C: float, task: Task) -> list[float]:
+    def _schedule(self, task: Task) -> list[float]:
         """The C_u per sequence."""
         n_free = max(len(task.free), 1)
         if isinstance(self.schedule, str) and self.schedule == "printed":
