@@ -21,7 +21,7 @@ from semistruct.errors import DataError
 from semistruct.matching.search import find_best
 from semistruct.methods.annealing import State, Task
 from semistruct.methods.supervised import encoded
-from semistruct.methods.trust import BASE
+from semistruct.methods.trust import weight_for
 
 DEV_WIDTH = 64  # of the search under rules on dev data
 
@@ -55,7 +55,7 @@ class Judge:
         known = encoded(dev, data.encoder, data.labels)
         if known is not None and not (known[1] != UNKNOWN).any():
             raise DataError("dev data: no token has a label that occurs in the training data")
-        weight = max(1.0, BASE / np.sqrt(max(int(data.has_labels.sum()), 1)))
+        weight = weight_for(int(data.has_labels.sum()))
         if known is None:
             return cls(task, None, select, n_jobs)
         return cls(task, (*known, rules.softened(weight).compile(dev[0], data.labels)), select, n_jobs)

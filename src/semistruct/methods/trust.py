@@ -18,6 +18,11 @@ GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 1000.0)
 BASE = 40.0  # without dev data: the weight for one labelled sequence
 
 
+def weight_for(n_labelled: int) -> float:
+    """The weight of rules in prediction by the number of labelled sequences."""
+    return max(1.0, BASE / sqrt(max(n_labelled, 1)))
+
+
 def trusted(model: Model, n_labelled: int, dev: Pairs | None, n_jobs: int | None) -> Constraints | None:
     """The rules of a model with weights for prediction: the best of a grid on dev data, else by the number of labels.
 
@@ -26,7 +31,7 @@ def trusted(model: Model, n_labelled: int, dev: Pairs | None, n_jobs: int | None
     if model.constraints is None:
         return None
     if dev is None:
-        return model.constraints.softened(max(1.0, BASE / sqrt(n_labelled)))
+        return model.constraints.softened(weight_for(n_labelled))
 
     def accuracy(weight: float) -> tuple[float, float]:
         rules = model.constraints.softened(weight) if model.constraints else None
