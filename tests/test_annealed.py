@@ -38,11 +38,14 @@ from semistruct import SSVM, AnnealedSSVM, load
 from semistruct.constraints import Constraints, Function, Proportion, StartsWith, Words
 from semistruct.constraints.base import HARD
 from semistruct.errors import DataError, ParameterError
-from semistruct.methods import annealed as annealed_module
-from semistruct.methods.annealing import MatchByScore, MatchBySlack, State, anneal
+from semistruct.methods.annealed import PRINTED, RELATIVE
+from semistruct.methods.annealing import MatchByScore, MatchBySlack, anneal
 from semistruct.methods.explanation import LEARNED
+from semistruct.methods.path import Run
 from semistruct.methods.points import Judge
-from semistruct.methods.supervised import DEFAULT_C, Learner
+from semistruct.methods.state import State
+from semistruct.methods.supervised import DEFAULT_C, MarginLearner
+from semistruct.methods.task import Task
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +57,8 @@ def fitted():
 
 
 def falls_within_each_temperature(history):
-    for temperature in {row["temperature"] for row in history}:
-        rows = [row for row in history if row["temperature"] == temperature]
+    for temperature in {row["stage"] for row in history}:
+        rows = [row for row in history if row["stage"] == temperature]
         values = [row["objective"] for row in rows]
         assert all(b <= a + ROUNDING * abs(a) for a, b in pairwise(values)), values
         steps = [row["step"] for row in rows]
@@ -81,7 +84,7 @@ def test_no_half_step_raises_the_objective(rules, match_by, moves):
     given = {**SHORT, "constraints": RULES[rules], "match_by": match_by, "moves": moves, "rounds": 3, "select": "last"}
     history = AnnealedSSVM(**given).fit(*LABELLED, unlabeled=pool).history_
     falls_within_each_temperature(history)
-    assert [row["temperature"] for row in history] == sorted(row["temperature"] for row in history)
+    assert [row["stage"] for row in history] == sorted(row["stage"] for row in history)
     assert {row["C_u"] for row in history} == {ratio * DEFAULT_C * N / len(pool) for ratio in (1.0, 10.0)}
 
 
@@ -142,34 +145,33 @@ def test_the_recorded_objective_is_that_of_the_state(rules, matcher, moves, seed
     C, importance = 0.8, np.array([1.0, 2.0, 0.5, 1.0, 1.0, 3.0, 1.0, 1.0])
     tokens, y = small_corpus(seed)
     constraints = small_rules(rules)
-    estimator = AnnealedSSVM(features=["word"], constraints=constraints)
-    data = annealed_module._Data.of(estimator, tokens[:6], y[:6], tokens[6:], importance[:6])
-    task = data.task
+    given = {"features": ["word"], "constraints": constraints, "sample_weight": importance[:6]}
+    task = Task.of(tokens[:6], y[:6], tokens[6:], **given)
     has_labels = np.array([row is not None for row in y])
     order = [0, 1, 4, 2, 3, 5, 6, 7]  # complete, then the others, then the pool
-    task.weight[data.has_labels] *= C
-    learner = Learner(3, 0.01, 1000, 0, 1)
-    begin = learner.learn(task.batch.take(np.arange(4)), task.known[: task.batch.offsets[4]], task.weight[:4])
+    learner = MarginLearner(3, 0.01, 1000, 0, 1)
+    begin = learner.learn(task.batch.take(np.arange(4)), task.known[: task.batch.offsets[4]], C * task.weight[:4])
     schedule = [0.05, 1.0]
     seen, chains, matched = [], [], matcher(moves, 0, 1)
 
-    def keeping_the_weights(task, opened, state, scale):
+    def keeping_the_weights(task, state, scale):
         chains.append(state.chain)
-        return matched(task, opened, state, scale)
+        return matched(task, state, scale)
 
     def after_round(state):
         rows = state.history[-1:] if state.settled else state.history[-2:]
-        C_i = np.where(has_labels, C, schedule[state.temperature]) * importance
+        C_i = np.where(has_labels, C, schedule[state.stage]) * importance
         for row, chain in zip(rows, [chains[-1], state.chain], strict=False):
             total, price = objective(task, chain, state.labels, C_i[order], SMALL_RULES[rules])
             assert_allclose(row["objective"], total, rtol=1e-8, atol=1e-8, err_msg=str(row))
             assert_allclose(row["penalty"], price, rtol=0, atol=1e-8)
         where = task.known[task.first_open :] >= 0
         assert_array_equal(state.labels[where], task.known[task.first_open :][where])
-        seen.append((state.temperature, state.round))
+        seen.append((state.stage, state.round))
 
-    state = State(begin.state.chain)
-    for _ in anneal(task, learner, state, schedule, 3, matched=keeping_the_weights, save=after_round):
+    state = State(begin.chain)
+    run = Run(state, "C_u", schedule, keep=after_round)
+    for _ in anneal(task, learner, run, 3, C=C, matched=keeping_the_weights):
         pass
     falls_within_each_temperature(state.history)
     assert {temperature for temperature, _ in seen} == {0, 1}
@@ -180,7 +182,7 @@ def test_rounds_end_when_the_labels_settle(match_by):
     rounds = 50
     model = fit(X, Y, unlabeled=POOL, params={"rounds": rounds, "match_by": match_by})
     for temperature in (0, 1):
-        rows = [row for row in model.history_ if row["temperature"] == temperature]
+        rows = [row for row in model.history_ if row["stage"] == temperature]
         assert len(rows) < 2 * rounds
         assert rows[-1]["step"] == "match"
         assert rows[-1]["switched"] == 0
@@ -220,7 +222,7 @@ def test_watch_sees_the_history_and_the_points():
     model = fit(X, Y, unlabeled=POOL, watch=seen.append)
     assert [row for row in seen if row["step"] != "point"] == model.history_
     points = [{k: v for k, v in row.items() if k != "chosen"} for row in model.path_]
-    assert [row for row in seen if row["step"] == "point"] == points[1:]
+    assert [row for row in seen if row["step"] == "point"] == [{"step": "point", **row} for row in points[1:]]
 
 
 def test_fit_leaves_parameters_and_data_alone():
@@ -259,19 +261,20 @@ def test_other_ways_of_annealing(params):
     model = fit(X, Y, unlabeled=POOL, params=params)
     assert model.predict(POOL)[1] == ["date"]
     weights = [row["C_u"] for row in model.path_]
+    assert weights.pop(0) is None
     labelled, free = model.C_ * len(X), len(POOL)
     if params.get("schedule") == "printed":
-        wanted = [total / free for total in annealed_module.PRINTED]
+        wanted = [total / free for total in PRINTED]
     else:
         wanted = [ratio * labelled / free for ratio in params.get("schedule", SHORT["schedule"])]
-    assert_allclose(weights, [0.0, *wanted], rtol=ROUNDING, atol=0)
+    assert_allclose(weights, wanted, rtol=ROUNDING, atol=0)
     assert [row["C"] for row in model.search_] == ([] if params.get("C") != "auto" else [0.03, 0.1, 0.3, 1.0])
 
 
 def test_the_schedule_of_a_word_is_a_good_one():
     model = fit(X, Y, unlabeled=POOL, params={"schedule": "relative"})
     ratios = [row["C_u"] * len(POOL) / (DEFAULT_C * len(X)) for row in model.path_[1:]]
-    assert_allclose(ratios, annealed_module.RELATIVE, rtol=ROUNDING, atol=0)
+    assert_allclose(ratios, RELATIVE, rtol=ROUNDING, atol=0)
 
 
 # ---- labels of the unlabelled sequences
@@ -312,7 +315,7 @@ def test_known_labels_stay(monkeypatch, match_by, select):
             steps.append(state.labels.copy())
             yield state
 
-    monkeypatch.setattr(annealed_module, "anneal", looking)
+    monkeypatch.setattr("semistruct.methods.annealed.anneal", looking)
     partial = ["date", None, "author", None]
     false = Constraints([StartsWith("author", weight="hard"), Words(["1931"], are="date")])
     params = {"match_by": match_by, "select": select, "constraints": false}
@@ -327,7 +330,7 @@ def test_known_labels_stay(monkeypatch, match_by, select):
 def test_partly_labelled_sequences_weigh_as_labelled_ones():
     y = [Y[0], [None, None, None, "date"], None, Y[3]]
     model = fit(X, y, unlabeled=POOL, sample_weight=[2.0, 3.0, 1.0, 0.5])
-    assert_allclose([row["C_u"] for row in model.path_], [0, 0.5 * 5.5 / 5, 5 * 5.5 / 5], rtol=ROUNDING, atol=0)
+    assert_allclose([row["C_u"] for row in model.path_[1:]], [0.5 * 5.5 / 5, 5 * 5.5 / 5], rtol=ROUNDING, atol=0)
     assert len(model.labels_) == 1 + len(POOL)
 
 
@@ -549,7 +552,7 @@ def test_the_history_counts_switches_and_broken_rules():
     first = on_citations({"select": "last", "schedule": [1.0], "rounds": 1})
     moved = sum(a != b for g, p in zip(before, first.labels_, strict=True) for a, b in zip(g, p, strict=True))
     assert first.history_[0]["switched"] == moved > 0
-    assert {row["temperatures"] for row in model.history_} == {2}
+    assert {row["stages"] for row in model.history_} == {2}
     assert {row["rounds"] for row in model.history_} == {2}
 
 

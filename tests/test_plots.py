@@ -7,7 +7,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
-from semistruct.report.plots import BLUE, GREEN, GREY, RED, annealing_path, learning_curve
+from semistruct.report.plots import BLUE, GREEN, GREY, RED, learning_curve, path_of_models
 
 SIZES, RUNS = (5, 20, 100), [[0.5, 0.75], [0.8, 0.9], [0.955]]
 
@@ -42,11 +42,14 @@ def test_each_size_has_its_runs(tmp_path):
         learning_curve(tmp_path / "x.png", SIZES, RUNS[:2], title="")
 
 
+AXIS = "C_u", "weight of each unlabelled sequence"
+
+
 def a_path(dev):
     """A path of three points, the second one taken, and its history."""
     points = [
         {"C_u": c, "dev_accuracy": a if dev else None, "mistakes": m, "chosen": c == 0.025}
-        for c, a, m in [(0.0, 0.5, 4.5), (0.025, 0.9, 1.25), (0.25, 0.8, 2.0)]
+        for c, a, m in [(None, 0.5, 4.5), (0.025, 0.9, 1.25), (0.25, 0.8, 2.0)]
     ]
     history = [
         {"C_u": c, "step": step, "objective": 100.0 - k, "broken": 5 - k, "switched": 10 * k}
@@ -56,9 +59,9 @@ def a_path(dev):
 
 
 @pytest.mark.parametrize("dev", [True, False])
-def test_annealing_path_as_png(tmp_path, dev):
+def test_path_of_models_as_png(tmp_path, dev):
     path = tmp_path / "path.png"
-    annealing_path(path, *a_path(dev))
+    path_of_models(path, *a_path(dev), AXIS)
     image = imread(path)
     assert min(image.shape[:2]) > 500
     for colour in (BLUE, GREY, RED, GREEN):
@@ -66,9 +69,9 @@ def test_annealing_path_as_png(tmp_path, dev):
 
 
 @pytest.mark.parametrize("dev", [True, False])
-def test_annealing_path_as_svg(tmp_path, dev):
+def test_path_of_models_as_svg(tmp_path, dev):
     path = tmp_path / "path.svg"
-    annealing_path(path, *a_path(dev))
+    path_of_models(path, *a_path(dev), AXIS)
     text = path.read_text()
     assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
     titles = {True: "token accuracy on dev data, %", False: "known mistakes per sequence"}
@@ -82,12 +85,12 @@ def test_the_chosen_point_is_marked(tmp_path):
     points, history = a_path(dev=True)
     images = []
     for taken in range(3):
-        annealing_path(tmp_path / "x.png", [{**p, "chosen": i == taken} for i, p in enumerate(points)], history)
+        path_of_models(tmp_path / "x.png", [{**p, "chosen": i == taken} for i, p in enumerate(points)], history, AXIS)
         images.append(imread(tmp_path / "x.png").tobytes())
     assert len(set(images)) == 3
 
 
 def test_the_path_of_a_supervised_fit_is_one_point(tmp_path):
-    points = [{"C_u": 0.0, "dev_accuracy": None, "mistakes": 1.0, "chosen": True}]
-    annealing_path(tmp_path / "path.svg", points, [])
+    points = [{"C_u": None, "dev_accuracy": None, "mistakes": 1.0, "chosen": True}]
+    path_of_models(tmp_path / "path.svg", points, [], AXIS)
     assert "<!-- chosen -->" in (tmp_path / "path.svg").read_text()

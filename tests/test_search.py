@@ -9,9 +9,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights
 from semistruct.features import Encoder
-from semistruct.methods.search import FOLDS, GRID, ONE_FOLD_FROM, search_C
+from semistruct.methods.search import FOLDS, ONE_FOLD_FROM, search_C
 
 ROUNDING = 1e-12
+GRID = (0.03, 0.1, 0.3, 1.0)
 
 
 def numbered(n, first=0):
@@ -28,15 +29,17 @@ def members(batch):
 class Learner:
     """Labels the sequences in `right[C]` with 1 and all others with 0; notes what it was given."""
 
+    grid = GRID
+
     def __init__(self, right=None):
         self.right, self.calls = right or {}, []
 
-    def __call__(self, batch, known, weight, start):
+    def learn(self, batch, known, weight, *, rough, start):
         C = min(GRID, key=lambda c: abs(c - weight[0]))
         self.calls.append(SimpleNamespace(C=C, members=members(batch), known=known, weight=weight, start=start))
         tokens = np.zeros((batch.n_features, 2))
         tokens[list(self.right.get(C, [])), 1] = 1.0
-        return SimpleNamespace(state=SimpleNamespace(chain=ChainWeights(tokens, np.zeros((1, 2, 2))), C=C))
+        return SimpleNamespace(chain=ChainWeights(tokens, np.zeros((1, 2, 2))), start=SimpleNamespace(C=C))
 
 
 def ones(n):

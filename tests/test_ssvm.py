@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from semistruct import SSVM, make_citations
 from semistruct.errors import DataError, ParameterError
-from semistruct.methods import search, supervised
+from semistruct.methods import supervised
 
 ROUNDING = 1e-9
 SCORES = 1e-8  # two ways of adding up the same score
@@ -263,10 +263,10 @@ def test_a_label_known_nowhere_else_survives_between_unknown_ones():
 
 def test_C_is_chosen_by_the_accuracy_on_dev(monkeypatch):
     tol = 1e-6
-    monkeypatch.setattr(supervised, "SEARCH_TOL", tol)  # near the optimum, where it does not matter how one got there
+    monkeypatch.setattr(supervised, "ROUGH_TOL", tol)  # near the optimum, where it does not matter how one got there
     train, dev = real(*noisy(12, seed=20, flip=0.5), seed=0), real(*noisy(30, seed=21, flip=0.5), seed=1)
     model = SSVM(C="auto", tol=tol).fit(*train, dev=dev)
-    alone = {C: SSVM(C=C, tol=tol).fit(*train).score(*dev) for C in search.GRID}
+    alone = {C: SSVM(C=C, tol=tol).fit(*train).score(*dev) for C in supervised.MarginLearner.grid}
     assert {row["C"]: row["token_accuracy"] for row in model.search_} == pytest.approx(alone, abs=ROUNDING)
     assert len(set(alone.values())) > 1  # there is something to choose
     chosen = model.C_
@@ -286,7 +286,7 @@ def test_of_equally_good_C_the_smallest_is_taken():
 def test_without_dev_C_is_chosen_by_cross_validation():
     X, Y = noisy(20, seed=22)
     model = SSVM(C="auto").fit(X, Y)
-    assert [row["C"] for row in model.search_] == list(search.GRID)
+    assert [row["C"] for row in model.search_] == list(supervised.MarginLearner.grid)
     chosen = model.C_
     assert chosen == max(model.search_, key=lambda row: (row["token_accuracy"], -row["C"]))["C"]
     held_out = [round(row["token_accuracy"] * 80, 6) for row in model.search_]

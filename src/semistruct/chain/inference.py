@@ -32,6 +32,11 @@ class ChainWeights:
     def step(self) -> np.ndarray:
         return effective_steps(self.trans)
 
+    @property
+    def norm2(self) -> float:
+        """The squared length of the weights."""
+        return float((self.tokens**2).sum() + (self.trans**2).sum())
+
 
 def effective_steps(trans: np.ndarray) -> np.ndarray:
     """The step tables in force: trans[0], and trans[0] + trans[k] for the other kinds."""

@@ -11,8 +11,11 @@ from semistruct.solvers.sdm import Record
 
 
 @contextmanager
-def watching(quiet: bool) -> Iterator[Callable[[Any], None] | None]:
-    """Gives a function that shows each record of a fit on one line that is overwritten."""
+def watching(quiet: bool, axis: str = "C_u") -> Iterator[Callable[[Any], None] | None]:
+    """Gives a function that shows each record of a fit on one line that is overwritten.
+
+    axis  what changes along the path of a semi-supervised fit
+    """
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -28,7 +31,7 @@ def watching(quiet: bool) -> Iterator[Callable[[Any], None] | None]:
                 accuracy = record["dev_accuracy"]
                 shown[0] = "" if accuracy is None else f"  dev {accuracy:.1%}"
             else:
-                status.update(_of_annealing(record) + shown[0])
+                status.update(_of_path(record, axis) + shown[0])
 
         yield show
 
@@ -41,11 +44,11 @@ def _of_solver(record: Record) -> str:
     )
 
 
-def _of_annealing(row: dict[str, Any]) -> str:
-    done = row["temperature"] * row["rounds"] + row["round"] + (1.0 if row["step"] == "learn" else 0.5)
-    left = row["seconds"] / done * (row["temperatures"] * row["rounds"] - done)
+def _of_path(row: dict[str, Any], axis: str) -> str:
+    done = row["stage"] * row["rounds"] + row["round"] + (1.0 if row["step"] == "learn" else 0.5)
+    left = row["seconds"] / done * (row["stages"] * row["rounds"] - done)
     return (
-        f"C_u {row['C_u']:.2g} ({row['temperature'] + 1}/{row['temperatures']}) round {row['round'] + 1}  "
+        f"{axis} {row[axis]:.2g} ({row['stage'] + 1}/{row['stages']}) round {row['round'] + 1}  "
         f"J {row['objective']:.5g}  {row['broken']} broken, {row['switched']} switched  "
         f"{row['seconds']:.0f} s, {left:.0f} left"
     )

@@ -15,6 +15,7 @@ from semistruct.cli.progress import watching
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError
 from semistruct.methods import METHODS
+from semistruct.methods.path import PathMethod
 
 SHOWN = 8  # rules and moves that the report shows
 
@@ -59,7 +60,7 @@ def train(
             raise DataError.at(corpus.source, None, "no token has a label")
     estimator: Any = METHODS[name](**_accepted(name, params))
     began = time.perf_counter()
-    with watching(quiet) as watch:
+    with watching(quiet, getattr(METHODS[name], "axis", "")) as watch:
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **_further(name, data, keeping))
     seconds = time.perf_counter() - began
     rules = estimator.model_.constraints is not None
@@ -74,9 +75,9 @@ def train(
     card = {"data": about, "token_accuracy": scores, "C": estimator.C_}
     estimator.save(output, card=card)
     if keeping.plot is not None:
-        from semistruct.report.plots import annealing_path
+        from semistruct.report.plots import path_of_models
 
-        annealing_path(keeping.plot, estimator.path_, estimator.history_)
+        path_of_models(keeping.plot, estimator.path_, estimator.history_, (estimator.axis, estimator.axis_text))
     learned = {key: getattr(estimator, key + "_", None) for key in ("search", "stop", "history", "path", "explanation")}
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
@@ -95,7 +96,7 @@ def _accepted(name: str, params: dict[str, Any]) -> dict[str, Any]:
 def _further(name: str, data: Data, keeping: Keeping) -> dict[str, Any]:
     """The arguments of `fit` besides X and y."""
     out: dict[str, Any] = {"dev": None if data.dev is None else (data.dev.tokens, data.dev.labels)}
-    if name == "annealed":
+    if issubclass(METHODS[name], PathMethod):
         return {**out, "unlabeled": data.pool, "checkpoint": keeping.checkpoint, "resume": keeping.resume}
     if keeping != Keeping():
         raise ParameterError(f"the method {name} has no checkpoints and no path to plot")
@@ -112,7 +113,7 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
         f"learned {len(result['labels'])} labels from {about['sequences']} sequences{pool} "
         f"in {result['seconds']:.1f} s with {result['features']} features"
     )
-    yield from _annealed_report(result) if result["path"] else _supervised_report(result)
+    yield from _path_report(result) if result["path"] else _supervised_report(result)
     for row in result["search"]:
         chosen = "  <- chosen" if row["C"] == result["C"] else ""
         yield f"  C = {row['C']:<5g} token accuracy {row['token_accuracy']:.2%} on held-out data{chosen}"
@@ -129,15 +130,16 @@ def _supervised_report(result: dict[str, Any]) -> Iterator[Any]:
     yield f"C = {result['C']:g}, relative duality gap {gap:.2%} after {last['passes']} passes"
 
 
-def _annealed_report(result: dict[str, Any]) -> Iterator[Any]:
-    yield f"C = {result['C']:g}; the path, by the weight of each unlabelled sequence:"
-    table = Table("C_u", box=None, pad_edge=False)
+def _path_report(result: dict[str, Any]) -> Iterator[Any]:
+    axis = next(iter(result["path"][0]))
+    yield f"C = {result['C']:g}; the path, by the {METHODS[result['method']].axis_text}:"
+    table = Table(axis, box=None, pad_edge=False)
     for title in ("dev accuracy", "known mistakes per sequence", ""):
         table.add_column(title, justify="right")
     for point in result["path"]:
-        weight = f"{point['C_u']:.3g}" if point["C_u"] else "supervised"
+        place = "supervised" if point[axis] is None else f"{point[axis]:.3g}"
         accuracy = "-" if point["dev_accuracy"] is None else f"{point['dev_accuracy']:.2%}"
-        table.add_row(weight, accuracy, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else "")
+        table.add_row(place, accuracy, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else "")
     yield table
     if result["path"][0]["chosen"] and len(result["path"]) > 1:
         yield "the unlabelled data did not help: this is the supervised model"

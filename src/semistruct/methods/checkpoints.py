@@ -1,4 +1,4 @@
-"""Checkpoints of annealing: one file per folder, written beside its place and moved there when complete."""
+"""Checkpoints of methods that go along a path: one file per folder, moved to its place when complete."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import DataError
 from semistruct.files import replacing
-from semistruct.methods.annealing import State, Task
 from semistruct.methods.points import Point
 from semistruct.methods.search import Known
-from semistruct.solvers.sdm import DualState
-from semistruct.solvers.sdm_kernels import Sets
+from semistruct.methods.state import State
+from semistruct.methods.task import Task
 
-NAME = "annealing.checkpoint"
+NAME = "path.checkpoint"
 
 
 @dataclass(frozen=True)
@@ -36,48 +35,41 @@ class Checkpoint:
 
     @classmethod
     def of(
-        cls, folder: str | os.PathLike[str], estimator: Any, data: Any, schedule: list[float], dev: Known | None
+        cls, folder: str | os.PathLike[str], estimator: Any, task: Task, stages: list[float], dev: Known | None
     ) -> Checkpoint:
         path = Path(folder)
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as err:
             raise DataError.at(path, None, f"cannot write: {(err.strerror or str(err)).lower()}") from None
-        task: Task = data.task
         # functions and random states show where they are in memory, which is elsewhere in another process
         about = {k: re.sub(r" at 0x\w+", "", repr(v)) for k, v in estimator.get_params().items() if k != "n_jobs"}
         about["method"] = type(estimator).__name__
-        names = np.frombuffer("\n".join(data.encoder.vocabulary).encode("utf-8", "surrogatepass"), np.uint8)
+        names = np.frombuffer("\n".join(task.encoder.vocabulary).encode("utf-8", "surrogatepass"), np.uint8)
         about["data"] = _digest(task.batch, names, task.known, task.weight, *task.tables.events)
         about["dev data"] = "none" if dev is None else _digest(*dev)
-        about["weights of unlabelled data"] = repr(schedule)
+        about["stages"] = repr(stages)
         return cls(path / NAME, about)
 
     def save(self, state: State, points: list[Point]) -> None:
         """Write the state; a process that is killed loses no more than what came after."""
-        arrays = {"chain.tokens": state.chain.tokens, "chain.trans": state.chain.trans}
+        arrays = {"tokens": state.chain.tokens, "trans": state.chain.trans}
+        arrays |= {f"extra.{name}": array for name, array in state.extra.items()}
         if state.labels is not None:
             arrays["labels"] = state.labels
-        if state.dual is not None:
-            arrays |= {f"dual.{name}": array for name, array in state.dual.sets._asdict().items()}
-            arrays |= {
-                "dual.tokens": state.dual.chain.tokens,
-                "dual.trans": state.dual.chain.trans,
-                "dual.weight": state.dual.weight,
-            }
         for i, point in enumerate(points):
             arrays |= {f"point{i}.tokens": point.chain.tokens, f"point{i}.trans": point.chain.trans}
             if point.labels is not None:
                 arrays[f"point{i}.labels"] = point.labels
-        place = {"temperature": state.temperature, "round": state.round, "settled": state.settled}
-        rows = [point.row() for point in points]
+        place = {"stage": state.stage, "round": state.round, "settled": state.settled}
+        rows = [point.row("place") for point in points]
         told = {"about": self.about, "place": place, "history": state.history, "points": rows}
         with replacing(self.path) as file:
             file.write(
                 save_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {"state": json.dumps(told)})
             )
 
-    def load(self, start: State, task: Task) -> tuple[State, list[Point]]:
+    def load(self, start: State) -> tuple[State, list[Point]]:
         """The state that was saved, or `start` and no points if there is none; refuses that of another run."""
         if not self.path.exists():
             return start, []
@@ -89,17 +81,14 @@ class Checkpoint:
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as err:
             raise DataError.at(self.path, None, f"not a checkpoint, or damaged ({err})") from None
         self._refuse_other(about)
-        dual = None
-        if "dual.tokens" in arrays:
-            sets = Sets(*(arrays[f"dual.{name}"] for name in Sets._fields))
-            dual = DualState(sets, ChainWeights(arrays["dual.tokens"], arrays["dual.trans"]), arrays["dual.weight"])
-        chain = ChainWeights(arrays["chain.tokens"], arrays["chain.trans"])
-        state = State(chain, dual=dual, labels=arrays.get("labels"), history=told["history"], **told["place"])
+        extra = {name.removeprefix("extra."): a for name, a in arrays.items() if name.startswith("extra.")}
+        chain = ChainWeights(arrays["tokens"], arrays["trans"])
+        state = State(chain, arrays.get("labels"), history=told["history"], extra=extra, **told["place"])
         points = [
             Point(
                 ChainWeights(arrays[f"point{i}.tokens"], arrays[f"point{i}.trans"]),
+                row["place"],
                 arrays.get(f"point{i}.labels"),
-                row["C_u"],
                 row["dev_accuracy"],
                 row["mistakes"],
             )

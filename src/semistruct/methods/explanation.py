@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from semistruct.chain.inference import ChainWeights, decode
+from semistruct.methods.task import Task
 
 LEARNED = "learned from other sequences"
 
 
-def explain(data: Any, start: ChainWeights, labels: np.ndarray, n_jobs: int | None) -> dict[str, Any]:
+def explain(task: Task, start: ChainWeights, labels: np.ndarray, n_jobs: int | None) -> dict[str, Any]:
     """How the labels of the open sequences differ from what the supervised model would say.
 
     rules   for each instance rule, how many sequences broke it before and how many break it now
@@ -20,10 +21,10 @@ def explain(data: Any, start: ChainWeights, labels: np.ndarray, n_jobs: int | No
     causes  for the sequences that changed, which rules they broke before and obey now; a sequence that mended no rule
             changed because of what was learned from others
     """
-    batch, tables, names = data.open_batch, data.task.tables, data.labels
+    batch, tables, names = task.opened, task.tables, task.labels
     if not len(batch):
         return {"rules": [], "moved": [], "causes": []}
-    before = decode(batch, start, known=data.task.open_known, n_jobs=n_jobs)[0]
+    before = decode(batch, start, known=task.open_known, n_jobs=n_jobs)[0]
     broke, breaks = tables.broken(before, n_jobs), tables.broken(labels, n_jobs)
     rules = [
         {"rule": rule.text, "before": int(broke[:, r].sum()), "after": int(breaks[:, r].sum())}

@@ -19,8 +19,9 @@ from semistruct.constraints import Constraints
 from semistruct.constraints.tables import PER, RuleTables
 from semistruct.errors import DataError
 from semistruct.matching.search import find_best
-from semistruct.methods.annealing import State, Task
+from semistruct.methods.base import Pairs
 from semistruct.methods.supervised import encoded
+from semistruct.methods.task import Task
 from semistruct.methods.trust import weight_for
 
 DEV_WIDTH = 64  # of the search under rules on dev data
@@ -28,16 +29,16 @@ DEV_WIDTH = 64  # of the search under rules on dev data
 
 @dataclass(frozen=True)
 class Point:
-    """A model on the path; labels are those of the open sequences, None at the supervised start."""
+    """A model on the path; labels are those of the open sequences.  The supervised start has no place and no labels."""
 
     chain: ChainWeights
+    place: float | None
     labels: np.ndarray | None
-    C_u: float
     dev_accuracy: float | None
     mistakes: float
 
-    def row(self) -> dict[str, Any]:
-        return {"step": "point", "C_u": self.C_u, "dev_accuracy": self.dev_accuracy, "mistakes": self.mistakes}
+    def row(self, axis: str) -> dict[str, Any]:
+        return {axis: self.place, "dev_accuracy": self.dev_accuracy, "mistakes": self.mistakes}
 
 
 @dataclass(frozen=True)
@@ -50,19 +51,19 @@ class Judge:
     n_jobs: int | None
 
     @classmethod
-    def of(cls, data: Any, task: Task, dev: Any, select: str, n_jobs: int | None, rules: Constraints) -> Judge:
-        """dev is (X, y) or None; rules are those for prediction."""
-        known = encoded(dev, data.encoder, data.labels)
+    def of(cls, task: Task, dev: Pairs | None, select: str, n_jobs: int | None, rules: Constraints) -> Judge:
+        """Rules are those for prediction."""
+        known = encoded(dev, task.encoder, task.labels)
         if known is not None and not (known[1] != UNKNOWN).any():
             raise DataError("dev data: no token has a label that occurs in the training data")
-        weight = weight_for(int(data.has_labels.sum()))
-        if known is None:
+        if dev is None or known is None:
             return cls(task, None, select, n_jobs)
-        return cls(task, (*known, rules.softened(weight).compile(dev[0], data.labels)), select, n_jobs)
+        soft = rules.softened(weight_for(int(task.has_labels.sum())))
+        return cls(task, (*known, soft.compile(dev[0], task.labels)), select, n_jobs)
 
-    def point(self, state: State, C_u: float, labels: np.ndarray | None) -> Point:
-        """The present state as a point."""
-        return Point(state.chain, labels, C_u, self._dev_accuracy(state.chain), self._mistakes(state.chain))
+    def point(self, chain: ChainWeights, place: float | None, labels: np.ndarray | None) -> Point:
+        """A model as a point."""
+        return Point(chain, place, labels, self._dev_accuracy(chain), self._mistakes(chain))
 
     def best(self, points: list[Point]) -> int:
         """The number of the point to take; the later one of equally good ones."""

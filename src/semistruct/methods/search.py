@@ -2,41 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import decode
-from semistruct.solvers.sdm import DualState, Solution
 
-GRID = (0.03, 0.1, 0.3, 1.0)
+if TYPE_CHECKING:
+    from semistruct.methods.supervised import Learner
+
 FOLDS = 5
 ONE_FOLD_FROM = 1000  # with so many sequences a single fold is held out: it is large enough
 
 Known = tuple[SequenceBatch, np.ndarray]
-Learn = Callable[[SequenceBatch, np.ndarray, np.ndarray, DualState | None], Solution]
+
+
+def choose_C(
+    C: float | str,
+    learner: Learner,
+    data: Known,
+    dev: Known | None,
+    weight: np.ndarray,
+    seed: int,
+    n_jobs: int | None = None,
+) -> tuple[float, list[dict[str, float]]]:
+    """(C, the accuracies that speak for it): for "auto" the best of a grid, the default if nothing can be held out."""
+    if not isinstance(C, str):
+        return float(C), []
+    found = search_C(learner, data, dev, weight, seed, n_jobs)
+    return max(found, key=lambda row: row["token_accuracy"], default={"C": learner.default_C})["C"], found
 
 
 def search_C(
-    learn: Learn, data: Known, dev: Known | None, weight: np.ndarray, seed: int, n_jobs: int | None = None
+    learner: Learner,
+    data: Known,
+    dev: Known | None,
+    weight: np.ndarray,
+    seed: int,
+    n_jobs: int | None = None,
 ) -> list[dict[str, float]]:
     """The token accuracy on held-out data for each C of the grid; empty if there is nothing to hold out.
 
-    learn(batch, known, weight, start) trains; data and dev are (batch, known labels); weight (n,) multiplies C.
-    Each path goes from small to large C and starts every problem where the last one ended.
+    data and dev are (batch, known labels); weight (n,) multiplies C.  Each path goes from small to large C and starts
+    every problem where the last one ended.
     """
-    right, total = np.zeros(len(GRID)), 0
+    grid = learner.grid
+    right, total = np.zeros(len(grid)), 0
     for train, held, part in _folds(data, dev, weight, seed):
-        state: DualState | None = None
+        start: Any = None
         counted = held[1] != UNKNOWN
         total += int(counted.sum())
-        for k, C in enumerate(GRID):
-            solution = learn(*train, C * part, state)
-            state = solution.state
-            found, _ = decode(held[0], state.chain, n_jobs=n_jobs)
+        for k, C in enumerate(grid):
+            learned = learner.learn(*train, C * part, rough=True, start=start)
+            start = learned.start
+            found, _ = decode(held[0], learned.chain, n_jobs=n_jobs)
             right[k] += np.sum(found[counted] == held[1][counted])
-    return [{"C": C, "token_accuracy": float(r / total)} for C, r in zip(GRID, right, strict=True)] if total else []
+    return [{"C": C, "token_accuracy": float(r / total)} for C, r in zip(grid, right, strict=True)] if total else []
 
 
 def _folds(data: Known, dev: Known | None, weight: np.ndarray, seed: int) -> list[tuple[Known, Known, np.ndarray]]:

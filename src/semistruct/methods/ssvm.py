@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from semistruct import params
 from semistruct.constraints import Constraints
-from semistruct.errors import DataError
-from semistruct.features import Encoder
-from semistruct.methods.base import Pairs, SequenceLabeller, all_labels, check_data, is_known, label_codes
-from semistruct.methods.supervised import DEFAULT_C, Learner, checked_weights, encoded, seed_from
-from semistruct.methods.trust import trusted
-from semistruct.model import Model
-from semistruct.params import check_params
-from semistruct.solvers.sdm import Watch
+from semistruct.methods.supervised import DEFAULT_C, MarginLearner, SupervisedMethod, seed_from
 
 
-class SSVM(SequenceLabeller):
+class SSVM(SupervisedMethod):
     """Large-margin chain model:  min_w  1/2 ||w||^2 + C sum_i H_i(w)  with the structured hinge loss
 
         H_i(w) = max_y [ L(y_i, y) + w.f(x_i, y) ] - w.f(x_i, y_i),    L = number of wrong labels.
@@ -82,39 +74,5 @@ class SSVM(SequenceLabeller):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Sequence[Any],
-        y: Sequence[Any],
-        *,
-        dev: Pairs | None = None,
-        sample_weight: Sequence[float] | None = None,
-        watch: Watch | None = None,
-    ) -> SSVM:
-        """Learn from sequences X with labels y.
-
-        dev            (X, y) to choose C on
-        sample_weight  one factor of C per sequence
-        watch          called with every record of the solver as it is made, those of the search for C included
-        """
-        check_params(self)
-        check_data(X, y)
-        weight = checked_weights(sample_weight, len(X))
-        keep = [i for i, labels in enumerate(y) if is_known(labels) and weight[i] > 0]
-        if not keep:
-            raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
-        weight = weight[keep]
-        X, y = [X[i] for i in keep], [y[i] for i in keep]
-        labels = all_labels(y, self.constraints)
-        encoder = Encoder.for_data(X, self.features)
-        batch = encoder.fit(X)
-        known = label_codes(y, batch.lengths.tolist(), labels)
-        seed = seed_from(self.random_state)
-        learner = Learner(len(labels), self.tol, self.max_passes, seed, self.n_jobs, watch)
-        self.C_, self.search_ = learner.choose_C(self.C, batch, known, weight, encoded(dev, encoder, labels))
-        solution = learner.learn(batch, known, self.C_ * weight)
-        self.history_ = [asdict(record) for record in solution.history]
-        self.stop_ = solution.stop
-        model = Model(labels, encoder, solution.state.chain, self.constraints).compact()
-        self.model_ = replace(model, constraints=trusted(model, len(y), dev, self.n_jobs))
-        return self
+    def learner(self, n_labels: int, watch: Callable[[Any], None] | None = None) -> MarginLearner:
+        return MarginLearner(n_labels, self.tol, self.max_passes, seed_from(self.random_state), self.n_jobs, watch)

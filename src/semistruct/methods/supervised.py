@@ -1,37 +1,76 @@
-"""Supervised learning from labels of which some may be unknown: the part that several methods share."""
+"""Supervised learning from labels of which some may be unknown: learners, and the estimators that are no more than one.
+
+A learner finds the weights of a chain model; it is what semi-supervised methods build on, too.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
-from semistruct.chain.inference import decode
+from semistruct.chain.inference import ChainWeights, decode
+from semistruct.constraints import Constraints
 from semistruct.errors import DataError
 from semistruct.features import Encoder
-from semistruct.methods.base import Pairs, check_data, label_codes
-from semistruct.methods.search import Known, search_C
-from semistruct.solvers.sdm import DualState, Problem, Solution, Watch, solve
+from semistruct.methods.base import Pairs, SequenceLabeller, all_labels, check_data, is_known, label_codes
+from semistruct.methods.search import Known, choose_C
+from semistruct.methods.trust import trusted
+from semistruct.model import Model
+from semistruct.params import check_params
+from semistruct.solvers.sdm import DualState, Problem, Solution, solve
 
 DEFAULT_C = 0.5
-SEARCH_TOL = 0.05  # the relative gap at which accuracies are compared when C is chosen
-ROUGH_TOL = 0.1  # and at which unknown labels are filled in for a start
+ROUGH_TOL = 0.05  # the relative gap at which accuracies are compared when C is chosen
+FILL_TOL = 0.1  # and at which unknown labels are filled in for a start
 COMPLETIONS = 10  # rounds of filling in unknown labels and learning again
 
 
 @dataclass(frozen=True)
-class Learner:
-    """Trains chain models by the sequential dual method."""
+class Learned:
+    """The weights; `start` lets the same learner go on from there."""
+
+    chain: ChainWeights
+    start: Any
+    history: list[dict[str, Any]]
+    stop: str
+
+
+class Learner(Protocol):
+    """Finds weights for n_labels labels; grid and default_C are for the search for C."""
+
+    grid: ClassVar[tuple[float, ...]]
+    default_C: ClassVar[float]
+
+    @property
+    def n_labels(self) -> int: ...
+
+    def learn(
+        self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
+    ) -> Learned:
+        """Learn labels `known` (n_tokens,), some of which may be UNKNOWN; weight (n,) multiplies the losses.
+
+        rough  no more exact than is needed to compare parameters
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class MarginLearner:
+    """The structural SVM, by the sequential dual method."""
+
+    grid: ClassVar[tuple[float, ...]] = (0.03, 0.1, 0.3, 1.0)
+    default_C: ClassVar[float] = DEFAULT_C
 
     n_labels: int
     tol: float
     max_passes: int
     seed: int
     n_jobs: int | None = None
-    watch: Watch | None = None
+    watch: Callable[[Any], None] | None = None
 
     def solve(self, problem: Problem, *, tol: float | None = None, start: DualState | None = None) -> Solution:
         """Train on complete labels."""
@@ -46,18 +85,12 @@ class Learner:
         )
 
     def learn(
-        self,
-        batch: SequenceBatch,
-        known: np.ndarray,
-        weight: np.ndarray,
-        *,
-        tol: float | None = None,
-        start: DualState | None = None,
-    ) -> Solution:
-        """Train on labels of which some may be UNKNOWN; these are filled in and learned in turns."""
-        cost, tol = (known != UNKNOWN).astype(float), tol or self.tol
+        self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
+    ) -> Learned:
+        """Unknown labels are filled in, so as to agree with the known ones, and learned in turns."""
+        cost, tol = (known != UNKNOWN).astype(float), max(self.tol, ROUGH_TOL) if rough else self.tol
         target, complete = filled(batch, known), bool(cost.all())
-        for level in (tol,) if complete else (max(tol, ROUGH_TOL), tol):
+        for level in (tol,) if complete else (max(tol, FILL_TOL), tol):
             for _ in range(COMPLETIONS):
                 solution = self.solve(Problem(batch, self.n_labels, target, weight, cost), tol=level, start=start)
                 start = solution.state
@@ -65,21 +98,67 @@ class Learner:
                 if np.array_equal(better, target):
                     break
                 target = better
-        return solution
+        history = [asdict(record) for record in solution.history]
+        return Learned(solution.state.chain, solution.state, history, solution.stop)
 
-    def choose_C(
-        self, C: float | str, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, dev: Known | None
-    ) -> tuple[float, list[dict[str, float]]]:
-        """(C, the accuracies that speak for it): for "auto" the best on dev data or in cross-validation."""
-        if not isinstance(C, str):
-            return float(C), []
 
-        def learn(batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, start: DualState | None) -> Solution:
-            return self.learn(batch, known, weight, tol=max(self.tol, SEARCH_TOL), start=start)
+class SupervisedMethod(SequenceLabeller):
+    """Base of the supervised methods: a method says what its learner is (`learner`).
 
-        found = search_C(learn, (batch, known), dev, weight, self.seed, self.n_jobs)
-        best = max(found, key=lambda row: row["token_accuracy"], default={"C": DEFAULT_C})
-        return best["C"], found
+    Attributes
+    ----------
+    model_ : labels, features and weights
+    C_ : the C that was used
+    search_ : with C="auto", the token accuracy seen for each C
+    history_ : list of dicts, one per record of the learner
+    stop_ : why the learner stopped: "converged" or the limit it came to
+    """
+
+    C: float | str
+    features: str | Sequence[str]
+    constraints: Constraints | None
+    random_state: Any
+
+    def fit(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Any],
+        *,
+        dev: Pairs | None = None,
+        sample_weight: Sequence[float] | None = None,
+        watch: Callable[[Any], None] | None = None,
+    ) -> Self:
+        """Learn from sequences X with labels y.
+
+        dev            (X, y) to choose C on
+        sample_weight  one factor of C per sequence
+        watch          called with every record of the learner as it is made, those of the search for C included
+        """
+        check_params(self)
+        check_data(X, y)
+        weight = checked_weights(sample_weight, len(X))
+        keep = [i for i, labels in enumerate(y) if is_known(labels) and weight[i] > 0]
+        if not keep:
+            raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
+        weight = weight[keep]
+        X, y = [X[i] for i in keep], [y[i] for i in keep]
+        labels = all_labels(y, self.constraints)
+        encoder = Encoder.for_data(X, self.features)
+        batch = encoder.fit(X)
+        known = label_codes(y, batch.lengths.tolist(), labels)
+        learner = self.learner(len(labels), watch)
+        self.C_, self.search_ = choose_C(
+            self.C, learner, (batch, known), encoded(dev, encoder, labels), weight, seed_from(self.random_state),
+            self.n_jobs,
+        )  # fmt: skip
+        learned = learner.learn(batch, known, self.C_ * weight)
+        self.history_, self.stop_ = learned.history, learned.stop
+        model = Model(labels, encoder, learned.chain, self.constraints).compact()
+        self.model_ = replace(model, constraints=trusted(model, len(y), dev, self.n_jobs))
+        return self
+
+    def learner(self, n_labels: int, watch: Callable[[Any], None] | None = None) -> Learner:
+        raise NotImplementedError
 
 
 def filled(batch: SequenceBatch, known: np.ndarray) -> np.ndarray:
@@ -95,7 +174,7 @@ def filled(batch: SequenceBatch, known: np.ndarray) -> np.ndarray:
 
 
 def encoded(dev: Pairs | None, encoder: Encoder, labels: Sequence[str]) -> Known | None:
-    """Dev data as the solver sees it."""
+    """Dev data as the learners see it."""
     if dev is None:
         return None
     check_data(*dev, name="dev")

@@ -50,16 +50,22 @@ def learning_curve(
     figure.savefig(path, dpi=150)
 
 
-def annealing_path(path: Path, points: Sequence[dict[str, Any]], history: Sequence[dict[str, Any]]) -> None:
-    """The path of an annealed fit in four panels: objective, accuracy or known mistakes, broken rules, switches."""
+def path_of_models(
+    path: Path, points: Sequence[dict[str, Any]], history: Sequence[dict[str, Any]], axis: tuple[str, str]
+) -> None:
+    """The path of a semi-supervised fit in four panels: objective, accuracy or known mistakes, broken rules, switches.
+
+    axis  what the points differ in: its key, and in words
+    """
+    key, words = axis
     figure = Figure(figsize=(9.6, 6.4), layout="constrained")
     (objective, quality), (broken, switched) = figure.subplots(2, 2)
     places = range(len(points))
-    names = [f"{point['C_u']:.2g}" if point["C_u"] else "supervised" for point in points]
+    names = ["supervised" if point[key] is None else f"{point[key]:.2g}" for point in points]
     chosen = next(i for i, point in enumerate(points) if point["chosen"])
-    last = [next(row["objective"] for row in reversed(history) if row["C_u"] == point["C_u"]) for point in points[1:]]
+    last = [next(row["objective"] for row in reversed(history) if row[key] == point[key]) for point in points[1:]]
     objective.plot(places[1:], last, "o-", color=BLUE)
-    objective.set_title("objective at the end of each temperature", loc="left")
+    objective.set_title("objective at the end of each stage", loc="left")
     if points[0]["dev_accuracy"] is not None:
         values = [100 * point["dev_accuracy"] for point in points]
         quality.set_title("token accuracy on dev data, %", loc="left")
@@ -71,7 +77,7 @@ def annealing_path(path: Path, points: Sequence[dict[str, Any]], history: Sequen
     quality.annotate(
         "chosen", (chosen, values[chosen]), xytext=(0, -18), textcoords="offset points", ha="center", color=RED
     )
-    matches = [row for row in history if row["step"] == "match"]
+    matches = [row for row in history if row["step"] != "learn"]
     rounds = range(1, len(matches) + 1)
     broken.plot(rounds, [row["broken"] for row in matches], "o-", color=RED)
     broken.set_title("unlabelled sequences that break a rule", loc="left")
@@ -80,13 +86,13 @@ def annealing_path(path: Path, points: Sequence[dict[str, Any]], history: Sequen
     switched.set_title("labels switched", loc="left")
     for axes in (objective, quality):
         axes.set_xticks(list(places), names)
-        axes.set_xlabel("weight of each unlabelled sequence")
+        axes.set_xlabel(words)
         axes.set_xlim(-0.3, len(points) - 0.7)
         axes.margins(y=0.2)
     for axes in (broken, switched):
-        axes.set_xlabel("round of matching")
+        axes.set_xlabel("round")
         axes.set_ylim(bottom=0)
-        edges = [i + 0.5 for i in range(1, len(matches)) if matches[i]["C_u"] != matches[i - 1]["C_u"]]
+        edges = [i + 0.5 for i in range(1, len(matches)) if matches[i][key] != matches[i - 1][key]]
         for edge in edges:
             axes.axvline(edge, color="#dddddd", linewidth=1, zorder=0)
     for axes in (objective, quality, broken, switched):

@@ -78,6 +78,19 @@ class DualState:
         chain = ChainWeights(np.zeros((batch.n_features, Y)), np.zeros((batch.n_kinds, Y, Y)))
         return cls(sets, chain, problem.weight.copy())
 
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All of it as plain arrays, for `from_arrays`."""
+        own = {"tokens": self.chain.tokens, "trans": self.chain.trans, "weight": self.weight}
+        return {**self.sets._asdict(), **own}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, np.ndarray]) -> DualState | None:
+        """What `arrays` were made from; None if there are none."""
+        if not arrays:
+            return None
+        sets = kernels.Sets(*(arrays[name] for name in kernels.Sets._fields))
+        return cls(sets, ChainWeights(arrays["tokens"], arrays["trans"]), arrays["weight"])
+
     def working_set(self, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The labellings (k, T), their dual variables (k,) and losses (k,) of example i; the first is the target."""
         s, k = self.sets, int(self.sets.used[i])

@@ -1,0 +1,32 @@
+"""Where a method that goes along a path is; what a checkpoint holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from semistruct.chain.inference import ChainWeights
+
+Row = dict[str, Any]
+
+
+@dataclass
+class State:
+    """Stage and round are those to do next; settled means that this stage has no more rounds.
+
+    labels  of the open sequences, None before the first round
+    extra   what else the method needs to go on: dual variables, multipliers, ...
+    """
+
+    chain: ChainWeights
+    labels: np.ndarray | None = None
+    stage: int = 0
+    round: int = 0
+    settled: bool = False
+    history: list[Row] = field(default_factory=list)
+    extra: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def next_stage(self) -> None:
+        self.stage, self.round, self.settled = self.stage + 1, 0, False
