@@ -37,7 +37,8 @@ def call_all():
     began = time.perf_counter()
     unary, step, kind = np.zeros((3, 2)), np.zeros((1, 2, 2)), np.zeros(3, np.int16)
     kernels.max_marginals(unary, step, kind, np.empty((3, 2)))
-    kernels.forward_backward(unary, step, kind, np.empty((3, 2)), np.zeros((1, 2, 2)))
+    factors = kernels.factors_of(step)
+    kernels.sum_product(unary, step, factors, kind, kind, np.empty((3, 2)), np.zeros((1, 2, 2)))
     print(f"marginals          {time.perf_counter() - began:5.1f} s")
 
 

@@ -42,7 +42,11 @@ def filled(kernel, unary, step, kind):
 
 def forward_backward(unary, step, kind):
     marginal, counts = np.full(unary.shape, np.nan), np.zeros(step.shape)
-    return kernels.forward_backward(unary, step, kind, marginal, counts), marginal, counts
+    return run_sum_product(unary, step, kind, marginal, counts), marginal, counts
+
+
+def run_sum_product(unary, step, kind, marginal, counts):
+    return kernels.sum_product(unary, step, kernels.factors_of(step), kind, kind, marginal, counts)
 
 
 @light
@@ -169,7 +173,7 @@ def test_forward_backward_against_the_distribution_over_labellings(chain):
 @given(chains(max_T=3))
 def test_expected_steps_are_added_to_what_is_there(chain):
     counts = np.full(chain[1].shape, 7.0)
-    kernels.forward_backward(*chain, np.empty(chain[0].shape), counts)
+    run_sum_product(*chain, np.empty(chain[0].shape), counts)
     assert_allclose(counts, 7.0 + forward_backward(*chain)[2], rtol=0, atol=ATOL)
 
 

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from semistruct.datasets import make_citations
     from semistruct.features import Features
     from semistruct.formats import read, stream, write
-    from semistruct.methods import SSVM, AnnealedSSVM
+    from semistruct.methods import CRF, SSVM, AnnealedSSVM
     from semistruct.metrics import evaluate
     from semistruct.store import load, save
     from semistruct.tokens import tokenize
 
 _HOME = {
     "AnnealedSSVM": "methods",
+    "CRF": "methods",
     "Constraints": "constraints",
     "Corpus": "corpus",
     "Example": "corpus",
@@ -37,6 +38,7 @@ _HOME = {
 }
 
 __all__ = [
+    "CRF",
     "SSVM",
     "AnnealedSSVM",
     "Constraints",

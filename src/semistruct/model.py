@@ -11,6 +11,7 @@ import numpy as np
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode, decode_k, token_margins
+from semistruct.chain.posterior import posterior
 from semistruct.constraints import Constraints
 from semistruct.features import Encoder
 from semistruct.matching.decoding import decode_under
@@ -87,6 +88,14 @@ class Model:
             batch = self.encoder.transform(X[i : i + CHUNK])
             path = np.array([number[label] for row in y[i : i + CHUNK] for label in row], np.int16)
             out += batch.split(token_margins(batch, self.weights, path, n_jobs=n_jobs))
+        return out
+
+    def marginals(self, X: Sequence[Any], n_jobs: int | None = None) -> list[np.ndarray]:
+        """For each sequence (tokens, labels): the probability of each label, if scores are logarithms of it."""
+        out: list[np.ndarray] = []
+        for part in _chunks(X):
+            batch = self.encoder.transform(part)
+            out += batch.split(posterior(batch, self.weights, n_jobs=n_jobs).marginal)
         return out
 
     def _best(

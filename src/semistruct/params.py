@@ -37,7 +37,14 @@ def _growing(value: Any) -> bool:
     return listed and all(a < b for a, b in pairwise(value))
 
 
+def _falling(value: Any) -> bool:
+    return isinstance(value, list | tuple) and _growing(value[::-1])
+
+
 positive = Rule("a number > 0", lambda value: _number(value) and value > 0)
+not_negative = Rule("a number >= 0", lambda value: _number(value) and value >= 0)
+share = Rule("a number from 0 to 1", lambda value: _number(value) and 0 <= value <= 1)
+yes_or_no = Rule("True or False", lambda value: isinstance(value, bool))
 at_least_one = Rule("a whole number >= 1", lambda value: _whole(value, 1))
 none = Rule("None", lambda value: value is None)
 seed = Rule(
@@ -48,7 +55,8 @@ features = Rule(
     "the name of a feature set or a list of templates",
     lambda v: isinstance(v, str) or (isinstance(v, list | tuple) and all(isinstance(s, str) for s in v)),
 )
-growing = Rule("a growing list of numbers > 0", lambda value: _growing(value))
+growing = Rule("a growing list of numbers > 0", _growing)
+falling = Rule("a falling list of numbers > 0", _falling)
 constraints = Rule("Constraints", lambda value: isinstance(value, Constraints))
 
 

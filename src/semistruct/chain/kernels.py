@@ -10,8 +10,18 @@ the last position first and then backwards.  Kernels trust their input (T >= 1, 
 the GIL; `inference` checks the input and spreads sequences over threads.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+
+
+class Factors(NamedTuple):
+    """Step tables as probabilities: exp(step[k]) = exp(top[k]) * factor[k], and back[k] is factor[k] transposed."""
+
+    factor: np.ndarray
+    back: np.ndarray
+    top: np.ndarray
 
 
 @njit(cache=True, nogil=True)
@@ -173,11 +183,98 @@ def log_sum_exp(x):
 
 
 @njit(cache=True, nogil=True)
-def forward_backward(unary, step, kind, marginal, counts):
-    """Return log Z; write marginal[t, y] = p(y_t = y) and add the expected steps to counts (K, Y, Y).
+def factors_of(step):
+    """The Factors of step tables; top[k] is the largest entry, or 0 if all are -inf."""
+    K, Y, _ = step.shape
+    factor, back, top = np.empty((K, Y, Y)), np.empty((K, Y, Y)), np.empty(K)
+    for k in range(K):
+        top[k] = -np.inf
+        for y in range(Y):
+            for z in range(Y):
+                top[k] = max(top[k], step[k, y, z])
+        top[k] = top[k] if top[k] > -np.inf else 0.0
+        for y in range(Y):
+            for z in range(Y):
+                factor[k, y, z] = np.exp(step[k, y, z] - top[k])
+                back[k, z, y] = factor[k, y, z]
+    return Factors(factor, back, top)
 
-    If no labelling is allowed, log Z is -inf and the marginals are NaN.
+
+@njit(cache=True, nogil=True)
+def sum_product(unary, step, factors, kind, place, marginal, counts):
+    """Return log Z; write marginal[t, y] = p(y_t = y) and add p(y_{t-1} = y, y_t = z) to counts[place[t], y, z].
+
+    factors is what `factors_of` makes of step.  Works with probabilities that are scaled at every position, and
+    with logarithms where these are too small.  If no labelling is allowed, log Z is -inf and the marginals are NaN.
     """
+    log_z = in_probabilities(unary, factors, kind, place, marginal, counts)
+    return in_logs(unary, step, kind, place, marginal, counts) if np.isnan(log_z) else log_z
+
+
+@njit(cache=True, nogil=True)
+def in_probabilities(unary, factors, kind, place, marginal, counts):
+    """`sum_product` with probabilities; NaN, and no counts added, if something that matters may have been lost."""
+    T, Y = unary.shape
+    alpha, beta, local = np.empty((T, Y)), np.empty((T, Y)), np.empty((T, Y))
+    scale = np.empty(T)
+    log_z = 0.0
+    for t in range(T):
+        high = -np.inf
+        for z in range(Y):
+            high = max(high, unary[t, z])
+        if high == -np.inf:
+            return np.nan
+        for z in range(Y):
+            local[t, z] = np.exp(unary[t, z] - high)
+            alpha[t, z] = 1.0 if t == 0 else 0.0
+        if t > 0:
+            k = kind[t]
+            log_z += factors.top[k]
+            for y in range(Y):
+                a = alpha[t - 1, y]
+                for z in range(Y):
+                    alpha[t, z] += a * factors.factor[k, y, z]
+        total = 0.0
+        for z in range(Y):
+            alpha[t, z] *= local[t, z]
+            total += alpha[t, z]
+        if not total > 1e-100:
+            return np.nan
+        scale[t] = 1.0 / total
+        log_z += high + np.log(total)
+        for z in range(Y):
+            alpha[t, z] *= scale[t]
+            local[t, z] *= scale[t]
+    for y in range(Y):
+        beta[T - 1, y] = 1.0
+        marginal[T - 1, y] = alpha[T - 1, y]
+    for t in range(T - 2, -1, -1):
+        k = kind[t + 1]
+        for y in range(Y):
+            beta[t, y] = 0.0
+        for z in range(Y):
+            local[t + 1, z] *= beta[t + 1, z]
+            after = local[t + 1, z]
+            for y in range(Y):
+                beta[t, y] += after * factors.back[k, z, y]
+        total = 0.0
+        for y in range(Y):
+            marginal[t, y] = alpha[t, y] * beta[t, y]
+            total += marginal[t, y]
+        if not abs(total - 1.0) < 1e-9:  # a path was lost on one way and not on the other
+            return np.nan
+    for t in range(1, T):
+        k, p = kind[t], place[t]
+        for y in range(Y):
+            a = alpha[t - 1, y]
+            for z in range(Y):
+                counts[p, y, z] += a * factors.factor[k, y, z] * local[t, z]
+    return log_z
+
+
+@njit(cache=True, nogil=True)
+def in_logs(unary, step, kind, place, marginal, counts):
+    """`sum_product` with logarithms."""
     T, Y = unary.shape
     alpha, beta = np.empty((T, Y)), np.zeros((T, Y))
     terms = np.empty(Y)
@@ -190,14 +287,14 @@ def forward_backward(unary, step, kind, marginal, counts):
             alpha[t, z] = log_sum_exp(terms) + unary[t, z]
     log_z = log_sum_exp(alpha[T - 1])
     for t in range(T - 2, -1, -1):
-        k = kind[t + 1]
+        k, p = kind[t + 1], place[t + 1]
         for y in range(Y):
             for z in range(Y):
                 terms[z] = step[k, y, z] + unary[t + 1, z] + beta[t + 1, z]
             beta[t, y] = log_sum_exp(terms)
             if log_z > -np.inf:
                 for z in range(Y):
-                    counts[k, y, z] += np.exp(alpha[t, y] + terms[z] - log_z)
+                    counts[p, y, z] += np.exp(alpha[t, y] + terms[z] - log_z)
     for t in range(T):
         for y in range(Y):
             marginal[t, y] = np.exp(alpha[t, y] + beta[t, y] - log_z)

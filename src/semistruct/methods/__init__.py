@@ -2,8 +2,9 @@
 
 from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.methods.base import SequenceLabeller
+from semistruct.methods.crf import CRF
 from semistruct.methods.ssvm import SSVM
 
-METHODS: dict[str, type[SequenceLabeller]] = {"annealed": AnnealedSSVM, "ssvm": SSVM}
+METHODS: dict[str, type[SequenceLabeller]] = {"annealed": AnnealedSSVM, "crf": CRF, "ssvm": SSVM}
 
-__all__ = ["METHODS", "SSVM", "AnnealedSSVM", "SequenceLabeller"]
+__all__ = ["CRF", "METHODS", "SSVM", "AnnealedSSVM", "SequenceLabeller"]

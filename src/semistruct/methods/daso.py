@@ -1,0 +1,75 @@
+"""Deterministic annealing for structured output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from semistruct import params
+from semistruct.constraints import Constraints
+from semistruct.methods.crf import DEFAULT_C
+from semistruct.methods.projected import PosteriorRegularization
+from semistruct.methods.task import Task
+
+PUBLISHED = tuple(2.0 * 0.9**k for k in range(11))
+
+
+class DASO(PosteriorRegularization):
+    """Deterministic annealing of posterior regularisation (Dhillon, Keerthi, Bellare, Chapelle, Sundararajan 2012):
+
+        min_{w, q}  1/2 ||w||^2 - C sum_i log p_w(y_i)
+                    + C_u ( sum_j E_q[-log p_w] - T sum_j entropy(q_j) + cost of what rules expect of q )
+
+    while the temperature T falls: at first q is spread out, and at the end it decides.  At T = 1 this is
+    `PosteriorRegularization`.
+
+    Parameters
+    ----------
+    schedule : falling temperatures: a list, or "published" for 2, 1.8, 1.62, ..., 0.697
+    rounds : of projecting and learning for each temperature; fewer if the objective settles
+    others : as for `PosteriorRegularization`
+
+    Attributes
+    ----------
+    those of `PosteriorRegularization`; each temperature is a point of the path
+    """
+
+    axis: ClassVar = "T"
+    axis_text: ClassVar = "temperature"
+    rules: ClassVar = {
+        **PosteriorRegularization.rules,
+        "schedule": params.the_word("published") | params.falling,
+    }
+
+    def __init__(
+        self,
+        C: float | str = DEFAULT_C,
+        features: str | Sequence[str] = "default",
+        constraints: Constraints | None = None,
+        slack: float = 0.01,
+        ratio: float = 1.0,
+        schedule: str | Sequence[float] = "published",
+        rounds: int = 10,
+        learn_iterations: int = 40,
+        project_iterations: int = 100,
+        select: str = "auto",
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        super().__init__(
+            C, features, constraints, slack, ratio, rounds, learn_iterations, project_iterations, select, tol, n_jobs,
+            random_state,
+        )  # fmt: skip
+        self.schedule = schedule
+
+    def _stages(self, task: Task) -> list[float]:
+        return [float(T) for T in (PUBLISHED if isinstance(self.schedule, str) else self.schedule)]
+
+    def _temperature(self, place: float) -> float:
+        return place
+
+    def _rounds(self) -> int:
+        return self.rounds

@@ -1,0 +1,231 @@
+"""Methods that learn, in turns, from the model's own distribution after it was projected on what rules expect.
+
+    J(w, q) = 1/2 ||w||^2 - C sum_i log p_w(y_i) + C_u sum_j ( E_q[-log p_w] - T entropy(q_j) ) + C_u cost(E_q[counts])
+
+Given w, the minimum over q is a projection (`matching.projection`); given q, that over w is a conditional random field
+with soft labels (`solvers.crf`).  At T = 1 the middle term is the divergence KL(q || p_w).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from semistruct import params
+from semistruct.constraints import Constraints
+from semistruct.constraints.expectations import Expectations
+from semistruct.errors import RuleWarning
+from semistruct.matching.projection import Multipliers, Projection, Projector
+from semistruct.methods.base import Pairs
+from semistruct.methods.crf import DEFAULT_C, LikelihoodLearner
+from semistruct.methods.path import SELECT, PathMethod, Run, Watch
+from semistruct.methods.points import Judge, Point
+from semistruct.methods.probabilities import Probabilities
+from semistruct.methods.state import State
+from semistruct.methods.task import Task
+from semistruct.solvers.crf import Expected
+
+START_TOL, START_ITERATIONS = 1e-4, 1000  # of the supervised start
+SETTLED = 1e-4  # rounds end when the objective falls by less than this share
+UNMET = 0.01  # a hard expectation is told of when it is missed by more, per sequence
+
+
+class ProjectedMethod(Probabilities, PathMethod):
+    """Base of posterior regularisation and its relatives; see the module.
+
+    Attributes
+    ----------
+    those of `PathMethod`, and
+    expectations_ : list of dicts, one per rule: by how much the expectations of the model itself ("model"), and of the
+        projected distribution ("projected"), lie beyond what the rule says, per unlabelled sequence
+    """
+
+    tol: float
+    learn_iterations: int
+    project_iterations: int
+
+    def learner(self, n_labels: int, watch: Watch | None = None) -> LikelihoodLearner:
+        return LikelihoodLearner(n_labels, self.tol, self.learn_iterations, n_jobs=self.n_jobs, warn=False)
+
+    def _start_learner(self, n_labels: int, watch: Watch | None) -> LikelihoodLearner:
+        return LikelihoodLearner(n_labels, START_TOL, START_ITERATIONS, n_jobs=self.n_jobs)
+
+    def _check_task(self, task: Task) -> None:
+        self._expectations(task)
+
+    def _expectations(self, task: Task) -> Expectations:
+        return Expectations.of(task.tables, self._softness)
+
+    def _softness(self, n: float) -> float:
+        """The slack of a rule that speaks of n events."""
+        raise NotImplementedError
+
+    def _weight_of_unlabelled(self, task: Task) -> float:
+        """C_u."""
+        raise NotImplementedError
+
+    def _temperature(self, place: float) -> float:
+        return 1.0
+
+    def _rounds(self) -> int:
+        """Of projecting and learning, per stage."""
+        return 1
+
+    def _projector(self, task: Task) -> Projector:
+        expectations = self._expectations(task)
+        return Projector(
+            task.opened, expectations, task.open_known, rounds=self.project_iterations, n_jobs=self.n_jobs
+        )  # fmt: skip
+
+    def _walk(self, task: Task, run: Run) -> Iterator[State]:
+        state, projector, rounds = run.state, self._projector(task), self._rounds()
+        C_u = self._weight_of_unlabelled(task)
+        weight = task.weights_at(self.C_, C_u)
+        batch, n_fixed = task.batch.take(np.arange(task.n_fixed)), task.n_fixed
+        fixed = Expected.of_labels(batch, task.known[: task.first_open], len(task.labels), weight[:n_fixed])
+        learner = self.learner(len(task.labels))
+        while state.stage < len(run.stages):
+            T = self._temperature(run.stages[state.stage])
+            while state.round < rounds and not state.settled:
+                start = Multipliers(**state.extra) if state.extra else None
+                projection = projector.project(state.chain, temperature=T, start=start, weight=weight[n_fixed:])
+                labels = projector.best(state.chain, projection.multipliers)
+                old, state.labels = state.labels, labels
+                told = {
+                    "broken": int(np.sum(task.tables.broken(labels).any(axis=1))),
+                    "switched": len(labels) if old is None else int(np.sum(labels != old)),
+                    "residual": projection.residual,
+                }
+                goal = Expected(np.concatenate([fixed.tokens, projection.marginal]), fixed.steps + projection.steps)
+                learned = learner.learn_expected(task.batch, goal, weight, start=state.chain)
+                rest = _constant(projection, projector.expectations, T, weight[n_fixed:], C_u)
+                before, after = (learned.history[i]["objective"] + rest for i in (0, -1))
+                run.note("project", rounds, objective=before, **told)
+                run.note("learn", rounds, objective=after, **told)
+                state.chain, state.extra = learned.chain, vars(projection.multipliers)
+                state.settled = state.round > 0 and before - after <= SETTLED * abs(after)
+                state.round += 1
+                run.save()
+            yield state
+            state.next_stage()
+
+    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
+        super()._finish(task, points, judge, state, dev)
+        self.expectations_: list[dict[str, Any]] = []
+        if len(task.opened) and len(task.tables.rules):
+            point = points[judge.best(points)]
+            self.expectations_ = self._compared(self._projector(task), point)
+
+    def _compared(self, projector: Projector, point: Point) -> list[dict[str, Any]]:
+        """What rules expect, before and after projection; warns of hard rules that cannot be met."""
+        T = self._temperature(1.0 if point.place is None else point.place)
+        expectations, n, out = projector.expectations, len(projector.batch), []
+        before = expectations.beyond(projector.expected(point.chain))
+        after = expectations.beyond(projector.project(point.chain, temperature=T).expected)
+        for r, rule in enumerate(expectations.tables.rules):
+            of_instance, of_corpus = (
+                rows.rule == r for rows in (projector.expectations.instance, projector.expectations.corpus)
+            )
+            model, projected = (
+                float((xi[:, of_instance].sum() + yi[of_corpus].sum()) / n) for xi, yi in (before, after)
+            )
+            out.append({"rule": rule.text, "level": rule.level, "model": model, "projected": projected})
+            if rule.weight == "hard" and projected > UNMET:
+                told = f"rule {rule.text!r} cannot be met: it is missed by {projected:.3g} per sequence"
+                warnings.warn(told, RuleWarning, stacklevel=4)
+        return out
+
+
+def _constant(projection: Projection, expectations: Expectations, T: float, weight: np.ndarray, C_u: float) -> float:
+    """The part of J that does not depend on w."""
+    instance, corpus = expectations.instance, expectations.corpus
+    values = expectations.instance_scale() * (projection.expected @ instance.a.T)
+    each = instance.cost(values, projection.multipliers.instance) - T * projection.entropy
+    total = projection.expected.sum(axis=0)
+    return float(weight @ each + C_u * corpus.cost(corpus.a @ total, projection.multipliers.corpus))
+
+
+class PosteriorRegularization(ProjectedMethod):
+    """Posterior regularisation (Ganchev, Graca, Gillenwater, Taskar 2010) of a conditional random field:
+
+        min_{w, q}  1/2 ||w||^2 - C sum_i log p_w(y_i) + C_u ( sum_j KL(q_j || p_w) + cost of what rules expect of q )
+
+    It starts from the supervised model and alternates between projecting the model's distribution over the labels of
+    the unlabelled sequences on what the rules expect, and learning from the result.
+
+    Parameters
+    ----------
+    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
+    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
+    constraints : the rules; lengths, order and functions have no expectation on a chain and are refused
+    slack : how soft rules are whose weight was left open: to miss the target by a share s costs n s^2 / (2 slack),
+        where n is the number of events the rule speaks of; for an instance rule s is counted in events, and n is 1
+    ratio : the weight of all unlabelled data together, relative to that of all labelled data
+    rounds : of projecting and learning; each is a point of the path
+    learn_iterations, project_iterations : limits of L-BFGS in a round
+    select : which point becomes the model, as for `AnnealedSSVM`
+    tol : learning stops when the objective falls by less than this share in five iterations
+    n_jobs : threads, None for all; does not change the result
+    random_state : seed of the folds of cross-validation
+
+    Attributes
+    ----------
+    those of `ProjectedMethod`
+    """
+
+    axis: ClassVar = "round"
+    axis_text: ClassVar = "number of rounds"
+    rules: ClassVar = {
+        "C": params.positive | params.the_word("auto"),
+        "features": params.features,
+        "constraints": params.none | params.constraints,
+        "slack": params.positive,
+        "ratio": params.positive,
+        "rounds": params.at_least_one,
+        "learn_iterations": params.at_least_one,
+        "project_iterations": params.at_least_one,
+        "select": SELECT,
+        "tol": params.positive,
+        "n_jobs": params.none | params.at_least_one,
+        "random_state": params.seed,
+    }
+
+    def __init__(
+        self,
+        C: float | str = DEFAULT_C,
+        features: str | Sequence[str] = "default",
+        constraints: Constraints | None = None,
+        slack: float = 0.01,
+        ratio: float = 1.0,
+        rounds: int = 10,
+        learn_iterations: int = 40,
+        project_iterations: int = 100,
+        select: str = "auto",
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.C = C
+        self.features = features
+        self.constraints = constraints
+        self.slack = slack
+        self.ratio = ratio
+        self.rounds = rounds
+        self.learn_iterations = learn_iterations
+        self.project_iterations = project_iterations
+        self.select = select
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _softness(self, n: float) -> float:
+        return self.slack * n
+
+    def _weight_of_unlabelled(self, task: Task) -> float:
+        return self.ratio * self.C_ * float(task.labelled[2].sum()) / max(len(task.free), 1)
+
+    def _stages(self, task: Task) -> list[float]:
+        return [float(k) for k in range(1, self.rounds + 1)]

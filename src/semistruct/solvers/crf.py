@@ -1,0 +1,207 @@
+"""Conditional random fields on chains, by L-BFGS-B.
+
+    minimise over w    P(w) = 1/2 ||w||^2 + l1 |w| + sum_i C_i (log Z_i(w) - E_i[score_w])
+
+where E_i is over the labellings that are to be learned: a single one, those that agree with the known labels in the
+proportions of the model itself (that is, log Z_i(w) - log Z_i(w; known)), or any given distribution.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy.optimize import minimize
+from scipy.sparse import csr_matrix
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from semistruct.batch import UNKNOWN, SequenceBatch, ranges
+from semistruct.chain.inference import ChainWeights
+from semistruct.chain.posterior import posterior, summed_steps
+from semistruct.threads import spread
+
+MEMORY = 6  # pairs of differences that L-BFGS-B remembers
+PERIOD = 5  # iterations over which the objective must fall
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A distribution over labellings of every sequence, as far as a chain model sees it.
+
+    tokens (n_tokens, Y)  its marginals
+    steps  (K, Y, Y)      its expected steps, weighted by C_i, of all sequences together
+    """
+
+    tokens: np.ndarray
+    steps: np.ndarray
+
+    @classmethod
+    def of_labels(cls, batch: SequenceBatch, labels: np.ndarray, n_labels: int, weight: np.ndarray) -> Expected:
+        """All mass on one labelling; UNKNOWN tokens have none, nor have the steps from and to them."""
+        tokens = (labels[:, None] == np.arange(n_labels)).astype(float)
+        steps = np.zeros((batch.n_kinds, n_labels, n_labels))
+        into = np.setdiff1d(np.arange(batch.n_tokens), batch.offsets[:-1])
+        into = into[(labels[into] != UNKNOWN) & (labels[into - 1] != UNKNOWN)]
+        token_weight = np.repeat(weight, batch.lengths)
+        np.add.at(steps, (batch.kind[into], labels[into - 1], labels[into]), token_weight[into])
+        return cls(tokens, steps)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One line of the history; the first is of the start.  gradient is its largest entry."""
+
+    iterations: int
+    objective: float
+    gradient: float
+    seconds: float
+
+
+Watch = Callable[[Record], None]
+
+
+@dataclass(frozen=True)
+class Solution:
+    chain: ChainWeights
+    history: list[Record] = field(repr=False)
+    stop: str  # "converged" or "max_iterations"
+
+
+@njit(cache=True, nogil=True)
+def _gather(which, ptr, rows, values, of, out):
+    """out[f] = sum over the tokens that have feature f of its value times of[token]."""
+    stride = 0 if len(values) == 1 else 1
+    Y = of.shape[1]
+    for f in which:
+        for y in range(Y):
+            out[f, y] = 0.0
+        for j in range(ptr[f], ptr[f + 1]):
+            t, v = rows[j], values[j * stride]
+            for y in range(Y):
+                out[f, y] += v * of[t, y]
+
+
+class Objective:
+    """P without its l1 part, and its gradient, for weights laid end to end."""
+
+    def __init__(
+        self,
+        batch: SequenceBatch,
+        n_labels: int,
+        weight: np.ndarray,
+        goal: np.ndarray | Expected,
+        n_jobs: int | None = None,
+    ) -> None:
+        """goal: labels (n_tokens,), UNKNOWN where they are not known, or a distribution."""
+        self.batch, self.n_labels, self.weight, self.n_jobs = batch, n_labels, weight, n_jobs
+        self.token_weight = np.repeat(weight, batch.lengths)[:, None]
+        ones = np.ones(len(batch.indices)) if len(batch.values) == 1 else batch.values
+        columns = csr_matrix((ones, batch.indices, batch.indptr), shape=(batch.n_tokens, batch.n_features)).tocsc()
+        self.columns = columns.indptr, columns.indices, batch.values if len(batch.values) == 1 else columns.data
+        self.partial: tuple[SequenceBatch, np.ndarray, np.ndarray, np.ndarray] | None = None
+        if not isinstance(goal, Expected):
+            goal = self._expected(goal)
+        self.goal = self.pack(self.gather(goal.tokens * self.token_weight), summed_steps(goal.steps))
+
+    def _expected(self, labels: np.ndarray) -> Expected:
+        """What is fixed about the labels; sequences with unknown ones are left for `__call__`."""
+        batch = self.batch
+        which = np.flatnonzero(np.add.reduceat(labels == UNKNOWN, batch.offsets[:-1]))
+        if len(which):
+            tokens = ranges(batch.offsets[which], batch.lengths[which])
+            self.partial = (batch.take(which), labels[tokens], self.weight[which], tokens)
+            labels = labels.copy()
+            labels[tokens] = UNKNOWN
+        return Expected.of_labels(batch, labels, self.n_labels, self.weight)
+
+    def gather(self, of: np.ndarray) -> np.ndarray:
+        """(F, Y): for every feature the sum over its tokens of `of` (n_tokens, Y)."""
+        out = np.empty((self.batch.n_features, self.n_labels))
+        spread(_gather, np.arange(self.batch.n_features), *self.columns, of, out, n_jobs=self.n_jobs)
+        return out
+
+    def pack(self, tokens: np.ndarray, trans: np.ndarray) -> np.ndarray:
+        return np.concatenate([tokens.ravel(), trans.ravel()])
+
+    def unpack(self, w: np.ndarray) -> ChainWeights:
+        F, Y, K = self.batch.n_features, self.n_labels, self.batch.n_kinds
+        return ChainWeights(w[: F * Y].reshape(F, Y), w[F * Y :].reshape(K, Y, Y))
+
+    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
+        chain = self.unpack(w)
+        p = posterior(self.batch, chain, weight=self.weight, n_jobs=self.n_jobs)
+        marginal, steps, losses = p.marginal, p.steps, self.weight @ p.log_z
+        marginal *= self.token_weight
+        if self.partial is not None:
+            batch, known, weight, tokens = self.partial
+            q = posterior(batch, chain, weight=weight, known=known, n_jobs=self.n_jobs)
+            marginal[tokens] -= q.marginal * self.token_weight[tokens]
+            steps, losses = steps - q.steps, losses - weight @ q.log_z
+        gradient = self.pack(self.gather(marginal), summed_steps(steps))
+        gradient += w - self.goal
+        return float(0.5 * (w @ w) + losses - w @ self.goal), gradient
+
+
+def solve(
+    objective: Objective,
+    *,
+    l1: float = 0.0,
+    tol: float = 1e-4,
+    max_iterations: int = 1000,
+    start: ChainWeights | None = None,
+    watch: Watch | None = None,
+    warn: bool = True,
+) -> Solution:
+    """Minimise P until it falls by less than tol, relatively, in PERIOD iterations.
+
+    warn  when max_iterations come first
+    """
+    size = objective.batch.n_features * objective.n_labels + objective.batch.n_kinds * objective.n_labels**2
+    x = np.zeros(size) if start is None else objective.pack(start.tokens, start.trans)
+    began = time.perf_counter()
+    history: list[Record] = []
+    last: list[Any] = [0.0, None]
+
+    def value(x: np.ndarray) -> tuple[float, np.ndarray]:
+        if not l1:
+            f, gradient = objective(x)
+        else:  # w = u - v with u, v >= 0, of which |w| is the sum
+            f, g = objective(x[:size] - x[size:])
+            f, gradient = f + l1 * float(x.sum()), np.concatenate([g + l1, l1 - g])
+        last[:] = f, gradient
+        if not history:
+            record(f)
+        return f, gradient
+
+    def record(f: float) -> None:
+        history.append(Record(len(history), f, float(np.abs(last[1]).max()), time.perf_counter() - began))
+        if watch:
+            watch(history[-1])
+
+    def note(intermediate_result: Any) -> None:
+        f = float(intermediate_result.fun)
+        record(f)
+        if len(history) > PERIOD and history[-1 - PERIOD].objective - f <= tol * abs(f):
+            raise StopIteration
+
+    bounds = None
+    if l1:
+        x, bounds = np.concatenate([np.maximum(x, 0), np.maximum(-x, 0)]), [(0, None)] * (2 * size)
+    options = {"maxiter": max_iterations, "maxfun": 10**9, "maxcor": MEMORY, "ftol": 0.0, "gtol": 1e-9}
+    with threadpool_limits(1, user_api="blas"):  # for vectors of this size its threads cost more than they bring
+        found = minimize(value, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=note, options=options)
+    w = found.x if not l1 else found.x[:size] - found.x[size:]
+    stop = "max_iterations" if len(history) > max_iterations else "converged"
+    if stop != "converged" and warn:
+        warnings.warn(
+            f"stopped after {max_iterations} iterations before the objective settled; raise max_iterations or tol",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return Solution(objective.unpack(w), history, stop)
