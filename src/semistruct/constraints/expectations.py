@@ -79,7 +79,7 @@ class Expectations:
                 raise ParameterError(
                     f"rule {rule.text!r}: {what} cannot be expressed as an expectation on a chain; leave this rule out"
                 )
-            n = _divisor(tables, k, rule.level)
+            n = divisor(tables, k, rule.level)
             if n == 0:
                 continue  # it speaks of words that do not occur
             for sign, bound in _bounds(tables, k):
@@ -119,7 +119,7 @@ def _bounds(tables: RuleTables, k: int) -> list[tuple[float, float]]:
     return upper + ([(-1.0, float(low))] if np.isfinite(low) and low > 0 else [])
 
 
-def _divisor(tables: RuleTables, k: int, level: str) -> float:
+def divisor(tables: RuleTables, k: int, level: str) -> float:
     """What a count is divided by to get what the bounds speak of; for shares of changes, what makes them comparable."""
     term, per = tables.terms[k], int(tables.targets.per[k])
     if level == "instance" or per == PER[None]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from semistruct.chain.kernels import Factors, factors_of, in_logs, in_probabilities, token_scores, viterbi
+from semistruct.chain.kernels import Factors, factors_of, in_logs, in_probabilities, sum_product, token_scores, viterbi
 
 ARMIJO = 1e-4
 HALVINGS = 30
@@ -190,9 +190,9 @@ def expect(lattice, events, class_steps, first, price, scale, marginal, counts, 
 
 
 @njit(cache=True, nogil=True)
-def _value(lattice, events, class_steps, first, rows, i, x, scale, price, marginal, counts, expected, gradient):
+def _value(x, gradient, lattice, events, class_steps, first, rows, i, base, scale, marginal, counts, expected):
     """(f(x), log Z), and the gradient of f."""
-    price[:] = 0.0
+    price = base.copy()
     for j in range(len(x)):
         price[rows.term[j]] += rows.sign[j] * rows.scale[i, j] * x[j]
     log_z = expect(lattice, events, class_steps, first, price, scale, marginal, counts, expected)
@@ -270,6 +270,52 @@ def _mean_score(lattice, marginal, counts):
 
 
 @njit(cache=True, nogil=True)
+def solve_sequence(
+    lattice, events, class_steps, rows, i, first, base, scale, tol, rounds, x, marginal, counts, expected
+):
+    """Move the multipliers x of sequence i to the minimum of f; returns (f, log Z, residual).
+
+    base  (K,) prices of events besides those of the rows
+    """
+    J = len(x)
+    gradient, inverse, d = np.zeros(J), np.eye(J), np.zeros(J)
+    new, new_gradient = np.zeros(J), np.zeros(J)
+    args = (lattice, events, class_steps, first, rows, i, base, scale, marginal, counts, expected)
+    f, log_z = _value(x, gradient, *args)
+    fresh, moved = True, True
+    for _ in range(rounds):
+        if _residual(x, gradient, rows.low, rows.high) <= tol:
+            break
+        slope = _direction(x, gradient, inverse, rows.low, rows.high, d)
+        if not slope < 0:
+            inverse[:] = np.eye(J)
+            fresh = True
+            slope = _direction(x, gradient, inverse, rows.low, rows.high, d)
+        step, moved = 1.0, False
+        for _ in range(HALVINGS):
+            gain = 0.0
+            for j in range(J):
+                new[j] = min(max(x[j] + step * d[j], rows.low[j]), rows.high[j])
+                gain += gradient[j] * (new[j] - x[j])
+            there, there_z = _value(new, new_gradient, *args)
+            if there <= f + ARMIJO * gain:
+                moved = True
+                break
+            step *= 0.5
+        if not moved:  # rounding stops the search: go back to the last good point
+            f, log_z = _value(x, gradient, *args)
+            break
+        f, log_z = there, there_z
+        for j in range(J):
+            d[j] = new[j] - x[j]
+            x[j] = new[j]
+            gradient[j], new_gradient[j] = new_gradient[j], new_gradient[j] - gradient[j]
+        _update(inverse, d, new_gradient, fresh)
+        fresh = False
+    return f, log_z, _residual(x, gradient, rows.low, rows.high)
+
+
+@njit(cache=True, nogil=True)
 def project_sequences(
     pieces, bounds, scorer, costs, events, class_steps, rows, scale, known, tol, rounds, weight,
     multiplier, value, entropy, residual, expected, marginal, steps,
@@ -278,59 +324,19 @@ def project_sequences(
 
     value (n,) is f; residual (n,) how far from the solution; steps (pieces, K, Y, Y) weighted by weight (n,)
     """
-    J, Y = len(rows.term), scorer.tokens.shape[1]
-    price = np.zeros(expected.shape[1])
+    Y, base = scorer.tokens.shape[1], np.zeros(expected.shape[1])
     for p in pieces:
         for i in range(bounds[p], bounds[p + 1]):
             a, b = scorer.offsets[i], scorer.offsets[i + 1]
             lattice = lattice_of(scorer, costs, i, scale, known)
             counts = np.zeros((len(lattice.step), Y, Y))
-            x, gradient, inverse, d = multiplier[i], np.zeros(J), np.eye(J), np.zeros(J)
-            new, new_gradient = np.zeros(J), np.zeros(J)
-            f, log_z = _value(
-                lattice, events, class_steps, a, rows, i, x, scale, price, marginal[a:b], counts, expected[i], gradient
-            )
-            fresh, moved = True, False
-            for _ in range(rounds):
-                residual[i] = _residual(x, gradient, rows.low, rows.high)
-                if residual[i] <= tol:
-                    break
-                slope = _direction(x, gradient, inverse, rows.low, rows.high, d)
-                if not slope < 0:
-                    inverse[:] = np.eye(J)
-                    fresh = True
-                    slope = _direction(x, gradient, inverse, rows.low, rows.high, d)
-                step, moved = 1.0, False
-                for _ in range(HALVINGS):
-                    gain = 0.0
-                    for j in range(J):
-                        new[j] = min(max(x[j] + step * d[j], rows.low[j]), rows.high[j])
-                        gain += gradient[j] * (new[j] - x[j])
-                    there, there_z = _value(
-                        lattice, events, class_steps, a, rows, i, new, scale, price, marginal[a:b], counts,
-                        expected[i], new_gradient,
-                    )  # fmt: skip
-                    if there <= f + ARMIJO * gain:
-                        moved = True
-                        break
-                    step *= 0.5
-                if not moved:
-                    break
-                f, log_z = there, there_z
-                for j in range(J):
-                    d[j] = new[j] - x[j]
-                    x[j] = new[j]
-                    gradient[j], new_gradient[j] = new_gradient[j], new_gradient[j] - gradient[j]
-                _update(inverse, d, new_gradient, fresh)
-                fresh = False
-            if J and not moved and residual[i] > tol:  # rounding stopped the search: go back to the last good point
-                f, log_z = _value(
-                    lattice, events, class_steps, a, rows, i, x, scale, price, marginal[a:b], counts, expected[i],
-                    gradient,
-                )  # fmt: skip
-            residual[i] = _residual(x, gradient, rows.low, rows.high)
-            value[i], entropy[i] = f, log_z - _mean_score(lattice, marginal[a:b], counts)
-            for j in range(J):
+            x = multiplier[i]
+            value[i], log_z, residual[i] = solve_sequence(
+                lattice, events, class_steps, rows, i, a, base, scale, tol, rounds, x, marginal[a:b], counts,
+                expected[i],
+            )  # fmt: skip
+            entropy[i] = log_z - _mean_score(lattice, marginal[a:b], counts)
+            for j in range(len(x)):
                 entropy[i] += scale * rows.sign[j] * rows.scale[i, j] * x[j] * expected[i, rows.term[j]]
             for g in range(len(counts)):
                 for y in range(Y):
@@ -351,3 +357,48 @@ def best_sequences(which, scorer, costs, events, class_steps, rows, scale, known
         now = priced(lattice, events, class_steps, a, price, scale)
         step = priced_steps(lattice, events, class_steps, price, scale)
         viterbi(now.unary, step, now.group, np.empty((b - a, Y)), labels[a:b])
+
+
+@njit(cache=True, nogil=True)
+def covary(pieces, bounds, scorer, costs, nothing, marginal, steps):
+    """The covariances of a count c(y), the sum of `costs` over a labelling, with labels and steps under the model.
+
+    marginal (n_tokens, Y): Cov(c, 1[y_t = z]); steps (pieces, K, Y, Y): summed over the steps of each kind.  With the
+    chain as a Markov chain, E[c | y_t] is the sum of what is expected of it before and after t, each by one recursion.
+    """
+    Y = scorer.tokens.shape[1]
+    for p in pieces:
+        for i in range(bounds[p], bounds[p + 1]):
+            a, b = scorer.offsets[i], scorer.offsets[i + 1]
+            T = b - a
+            lattice = lattice_of(scorer, nothing, i, 1.0, np.empty(0, np.int16))
+            own, pair, place = marginal[a:b], np.zeros((T, Y, Y)), np.arange(T)
+            sum_product(lattice.unary, lattice.step, lattice.factors, lattice.group, place, own, pair)
+            before, after = np.zeros((T, Y)), np.zeros((T, Y))
+            for z in range(Y):
+                before[0, z] = costs.token[costs.token_class[a], z] + costs.first[z]
+            for t in range(1, T):
+                cls = costs.step_class[a + t]
+                for z in range(Y):
+                    for y in range(Y):
+                        if pair[t, y, z] > 0.0:
+                            before[t, z] += pair[t, y, z] / own[t, z] * (before[t - 1, y] + costs.step[cls, y, z])
+                    before[t, z] += costs.token[costs.token_class[a + t], z]
+            for t in range(T - 2, -1, -1):
+                cls = costs.step_class[a + t + 1]
+                for y in range(Y):
+                    for z in range(Y):
+                        if pair[t + 1, y, z] > 0.0:
+                            here = costs.step[cls, y, z] + costs.token[costs.token_class[a + t + 1], z]
+                            after[t, y] += pair[t + 1, y, z] / own[t, y] * (here + after[t + 1, z])
+            mean = 0.0
+            for z in range(Y):
+                mean += own[T - 1, z] * before[T - 1, z]
+            for t in range(T - 1, -1, -1):
+                for z in range(Y):
+                    if t > 0:
+                        ahead = costs.token[costs.token_class[a + t], z] + after[t, z] - mean
+                        for y in range(Y):
+                            here = before[t - 1, y] + costs.step[costs.step_class[a + t], y, z] + ahead
+                            steps[p, lattice.kind[lattice.group[t]], y, z] += pair[t, y, z] * here
+                    own[t, z] *= before[t, z] + after[t, z] - mean

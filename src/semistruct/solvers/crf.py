@@ -12,7 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numba import njit
@@ -87,6 +87,23 @@ def _gather(which, ptr, rows, values, of, out):
                 out[f, y] += v * of[t, y]
 
 
+class Columns:
+    """The tokens of every feature."""
+
+    def __init__(self, batch: SequenceBatch, n_jobs: int | None = None) -> None:
+        ones = np.ones(len(batch.indices)) if len(batch.values) == 1 else batch.values
+        columns = csr_matrix((ones, batch.indices, batch.indptr), shape=(batch.n_tokens, batch.n_features)).tocsc()
+        values = batch.values if len(batch.values) == 1 else columns.data
+        self.n_features, self.n_jobs = batch.n_features, n_jobs
+        self.arrays = columns.indptr, columns.indices, values
+
+    def gather(self, of: np.ndarray) -> np.ndarray:
+        """(F, Y): for every feature the sum over its tokens of its value times `of` (n_tokens, Y)."""
+        out = np.empty((self.n_features, of.shape[1]))
+        spread(_gather, np.arange(self.n_features), *self.arrays, of, out, n_jobs=self.n_jobs)
+        return out
+
+
 class Objective:
     """P without its l1 part, and its gradient, for weights laid end to end."""
 
@@ -101,13 +118,11 @@ class Objective:
         """goal: labels (n_tokens,), UNKNOWN where they are not known, or a distribution."""
         self.batch, self.n_labels, self.weight, self.n_jobs = batch, n_labels, weight, n_jobs
         self.token_weight = np.repeat(weight, batch.lengths)[:, None]
-        ones = np.ones(len(batch.indices)) if len(batch.values) == 1 else batch.values
-        columns = csr_matrix((ones, batch.indices, batch.indptr), shape=(batch.n_tokens, batch.n_features)).tocsc()
-        self.columns = columns.indptr, columns.indices, batch.values if len(batch.values) == 1 else columns.data
+        self.columns = Columns(batch, n_jobs)
         self.partial: tuple[SequenceBatch, np.ndarray, np.ndarray, np.ndarray] | None = None
         if not isinstance(goal, Expected):
             goal = self._expected(goal)
-        self.goal = self.pack(self.gather(goal.tokens * self.token_weight), summed_steps(goal.steps))
+        self.goal = self.pack(self.columns.gather(goal.tokens * self.token_weight), summed_steps(goal.steps))
 
     def _expected(self, labels: np.ndarray) -> Expected:
         """What is fixed about the labels; sequences with unknown ones are left for `__call__`."""
@@ -120,11 +135,10 @@ class Objective:
             labels[tokens] = UNKNOWN
         return Expected.of_labels(batch, labels, self.n_labels, self.weight)
 
-    def gather(self, of: np.ndarray) -> np.ndarray:
-        """(F, Y): for every feature the sum over its tokens of `of` (n_tokens, Y)."""
-        out = np.empty((self.batch.n_features, self.n_labels))
-        spread(_gather, np.arange(self.batch.n_features), *self.columns, of, out, n_jobs=self.n_jobs)
-        return out
+    @property
+    def size(self) -> int:
+        """How many weights there are."""
+        return self.batch.n_features * self.n_labels + self.batch.n_kinds * self.n_labels**2
 
     def pack(self, tokens: np.ndarray, trans: np.ndarray) -> np.ndarray:
         return np.concatenate([tokens.ravel(), trans.ravel()])
@@ -143,13 +157,23 @@ class Objective:
             q = posterior(batch, chain, weight=weight, known=known, n_jobs=self.n_jobs)
             marginal[tokens] -= q.marginal * self.token_weight[tokens]
             steps, losses = steps - q.steps, losses - weight @ q.log_z
-        gradient = self.pack(self.gather(marginal), summed_steps(steps))
+        gradient = self.pack(self.columns.gather(marginal), summed_steps(steps))
         gradient += w - self.goal
         return float(0.5 * (w @ w) + losses - w @ self.goal), gradient
 
 
+class Weighable(Protocol):
+    """A function of the weights of a chain model, laid end to end, with its gradient."""
+
+    @property
+    def size(self) -> int: ...
+    def pack(self, tokens: np.ndarray, trans: np.ndarray) -> np.ndarray: ...
+    def unpack(self, w: np.ndarray) -> ChainWeights: ...
+    def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]: ...
+
+
 def solve(
-    objective: Objective,
+    objective: Weighable,
     *,
     l1: float = 0.0,
     tol: float = 1e-4,
@@ -162,7 +186,7 @@ def solve(
 
     warn  when max_iterations come first
     """
-    size = objective.batch.n_features * objective.n_labels + objective.batch.n_kinds * objective.n_labels**2
+    size = objective.size
     x = np.zeros(size) if start is None else objective.pack(start.tokens, start.trans)
     began = time.perf_counter()
     history: list[Record] = []

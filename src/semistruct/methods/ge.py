@@ -1,0 +1,125 @@
+"""Generalised expectation criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from semistruct import params
+from semistruct.chain.inference import decode
+from semistruct.constraints import Constraints
+from semistruct.matching.shares import Shares, WithShares
+from semistruct.methods.base import Pairs
+from semistruct.methods.crf import DEFAULT_C, LikelihoodLearner
+from semistruct.methods.path import SELECT, PathMethod, Run, Watch
+from semistruct.methods.points import Judge, Point
+from semistruct.methods.probabilities import Probabilities
+from semistruct.methods.state import State
+from semistruct.methods.task import Task
+from semistruct.solvers.crf import Objective, solve
+
+
+class GeneralizedExpectation(Probabilities, PathMethod):
+    """Generalised expectation criteria (Mann, McCallum 2008) for a conditional random field:
+
+        min_w  1/2 ||w||^2 - C sum_i log p_w(y_i) + C_u sum_k KL(target_k || share_k(w))
+
+    where share_k is the share that the model expects, over all unlabelled sequences, of the words that rule k speaks
+    of to have the labels it says (or of tokens to have a label, or of label changes to be elsewhere than it says).
+
+    Parameters
+    ----------
+    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
+    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
+    constraints : the rules, all of them of the corpus level and about shares; others are refused
+    ratio : C_u relative to the weight of all labelled data
+    tol : learning stops when the objective falls by less than this share in five iterations
+    max_iterations : give up, with a warning, after so many
+    select : which point becomes the model, as for `AnnealedSSVM`; the path has two: the supervised model, and this
+    n_jobs : threads, None for all; does not change the result
+    random_state : seed of the folds of cross-validation
+
+    Attributes
+    ----------
+    those of `PathMethod`, and
+    shares_ : list of dicts, one per target: rule, target (low, high), start, end: the shares the models expect
+    """
+
+    axis: ClassVar = "ratio"
+    axis_text: ClassVar = "weight of the rules"
+    rules: ClassVar = {
+        "C": params.positive | params.the_word("auto"),
+        "features": params.features,
+        "constraints": params.none | params.constraints,
+        "ratio": params.positive,
+        "tol": params.positive,
+        "max_iterations": params.at_least_one,
+        "select": SELECT,
+        "n_jobs": params.none | params.at_least_one,
+        "random_state": params.seed,
+    }
+
+    def __init__(
+        self,
+        C: float | str = DEFAULT_C,
+        features: str | Sequence[str] = "default",
+        constraints: Constraints | None = None,
+        ratio: float = 10.0,
+        tol: float = 1e-4,
+        max_iterations: int = 300,
+        select: str = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.C = C
+        self.features = features
+        self.constraints = constraints
+        self.ratio = ratio
+        self.tol = tol
+        self.max_iterations = max_iterations
+        self.select = select
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def learner(self, n_labels: int, watch: Watch | None = None) -> LikelihoodLearner:
+        return LikelihoodLearner(n_labels, self.tol, 1000, n_jobs=self.n_jobs)
+
+    def _check_task(self, task: Task) -> None:
+        if len(task.opened):
+            Shares(task.opened, task.tables)
+
+    def _stages(self, task: Task) -> list[float]:
+        return [self.ratio]
+
+    def _walk(self, task: Task, run: Run) -> Iterator[State]:
+        state = run.state
+        if state.stage:
+            return
+        batch, known, weight = task.labelled
+        rate = self.ratio * self.C_ * float(weight.sum())
+        losses = Objective(batch, len(task.labels), self.C_ * weight, known, self.n_jobs)
+        objective = WithShares(losses, Shares(task.opened, task.tables, self.n_jobs), rate)
+        solution = solve(objective, tol=self.tol, max_iterations=self.max_iterations, start=state.chain)
+        old, state.labels = (
+            decode(task.opened, chain, known=task.open_known, n_jobs=self.n_jobs)[0]
+            for chain in (state.chain, solution.chain)
+        )
+        state.chain, last = solution.chain, solution.history[-1]
+        run.note(
+            "learn", 1,
+            objective=last.objective,
+            broken=int(np.sum(task.tables.broken(state.labels).any(axis=1))),
+            switched=int(np.sum(old != state.labels)),
+            iterations=last.iterations,
+        )  # fmt: skip
+        state.round = 1
+        run.save()
+        yield state
+        state.next_stage()
+
+    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
+        super()._finish(task, points, judge, state, dev)
+        shares = Shares(task.opened, task.tables, self.n_jobs) if len(task.opened) else None
+        self.shares_ = [] if shares is None else shares.told(points[0].chain, points[-1].chain)
