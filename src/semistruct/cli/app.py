@@ -46,7 +46,8 @@ Rules that come with semistruct: apartments, apartments-daso, apartments-prototy
 citations-daso, headers. A file of this name in the working directory goes first."""
 
 Format = Annotated[
-    str | None, typer.Option("--format", help="tsv, conll, jsonl, inline or text; if not given, the content decides")
+    str | None,
+    typer.Option("--format", help="tsv, conll, transposed, jsonl, inline or text; if not given, the content decides"),
 ]
 LabelColumn = Annotated[
     str | None,
