@@ -180,7 +180,7 @@ CITATIONS = {
 }
 PAGE = (
     "<title> On {0}-folds: a view +L+ of AT&T's O(n) </title> <author> Ann {0}, B. Bee </author> +L+ +L+ stray "
-    "<email> ann@x-y.edu +L+ </email> <abstract> We left <this> out +L+ </abstract> <intro> 1 Out, too +L+ </intro> "
+    "<email> ann@x-y.edu </email> <abstract> We left <this> out +L+ </abstract> <intro> 1 Out, too +L+ </intro> "
     "<page> +PAGE+ </page> <note> To appear. +PAGE+ +L+ </note>\n"
 )
 BORDERS = {"marks": "<NEW_HEADER>\n{}", "lines": "{}", "blank lines": "{}\n"}
@@ -223,13 +223,11 @@ def test_headers(publish, border):
     parts = get("headers")
     assert [len(corpus) for corpus in parts.values()] == [100, 100, 100, 2]
     example = parts["train"].examples[0]
-    words = (
-        "On N0-folds : a view *NEWLINE* of AT & T's O ( n ) | Ann N0 , B . Bee *NEWLINE* | ann @ x-y . edu *NEWLINE*"
-    )
+    words = "On N0-folds : a view *NEWLINE* of AT & T's O ( n ) | Ann N0 , B . Bee *NEWLINE* | ann @ x-y . edu"
     title, author, email = (part.split() for part in words.split(" | "))
     note = ["To", "appear", ".", "*NEWLINE*"]
     assert example.tokens == title + author + email + note
-    assert example.labels == ["title"] * 14 + ["author"] * 7 + ["email"] * 6 + ["note"] * 4
+    assert example.labels == ["title"] * 14 + ["author"] * 7 + ["email"] * 5 + ["note"] * 4
     assert [parts[part].tokens[0][1] for part in PARTS] == ["N0-folds", "N100-folds", "N200-folds", "N300-folds"]
     assert parts["unlabeled"].labels == [None, None]
 
@@ -257,6 +255,10 @@ def test_list(good, publish, server):
     assert not any(corpus["fetched"] for corpus in listed.values())
     assert {name for name, corpus in listed.items() if corpus["synthetic"]} == set(GENERATORS)
     get("citations")
+    test = cache_folder() / "citations" / "citation_test.txt"
+    test.rename(test.with_suffix(".away"))
+    assert not json.loads(good("data", "list", "--json"))["corpora"][0]["fetched"]
+    test.with_suffix(".away").rename(test)
     asked = len(server.asked)
     assert [c["fetched"] for c in json.loads(good("data", "list", "--json"))["corpora"]] == [True, False, False]
     out = good("data", "list")
