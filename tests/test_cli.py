@@ -416,7 +416,8 @@ def test_wrong_usage_exits_with_2(run, args):
 
 # ---- help
 
-COMMANDS = [[], ["train"], ["predict"], ["evaluate"], ["dump"], ["demo"], ["data"], ["data", "make"]]
+COMMANDS = [[], ["train"], ["predict"], ["evaluate"], ["dump"], ["demo"], ["data"]]
+COMMANDS += [["data", name] for name in ("list", "get", "make")]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -59,7 +59,7 @@ def folder(tmp_path_factory):
 
 @settings(deadline=None)
 @given(st.data())
-@pytest.mark.parametrize("name", ["tsv", "conll"])
+@pytest.mark.parametrize("name", ["tsv", "conll", "transposed"])
 def test_columns_there_and_back(folder, name, data):
     width = data.draw(st.integers(1, 3))
     token = FIELDS if width == 1 else st.tuples(*[FIELDS] * width)
@@ -234,6 +234,31 @@ def test_stream_is_lazy(tmp_path):
         list(examples)
 
 
+def test_transposed_lines(file):
+    path = file("x x ?\na b c\n\n\ny\nd\n")
+    corpus = read(path, format="transposed")
+    assert parts(corpus) == parts([Example(["a", "b", "c"], ["x", "x", None]), Example(["d"], ["y"])])
+    assert [e.line for e in corpus] == [1, 5]
+    last = read(file("a  b\nN\tV\nx y\n"), format="transposed", label_column=-1)
+    assert parts(last) == parts([Example([("a", "N"), ("b", "V")], ["x", "y"])])
+    assert read(file("a b\n\nc\n"), format="transposed").tokens == [["a", "b"], ["c"]]
+    assert read(file("y\nd\n"), format="transposed", label_column="none").tokens == [[("y", "d")]]
+    assert written(Example(["a", "b"], ["x", None]), "transposed") == "x ?\na b\n\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("x x\na b\n\nx y y\na b\n", "data:5: 2 fields, expected 3 as on line 4; a blank line parts sequences"),
+        ("x x\na b\n\n\nx y\n", "data:5: a sequence of 1 lines, expected 2 as on line 1"),
+        ("x\na\n\nx x\nb \u2003\n", "data:5: a field is only white space"),
+    ],
+)
+def test_bad_transposed_files(file, content, message):
+    with pytest.raises(DataError, match=message):
+        read(file(content), format="transposed")
+
+
 # ---------------------------------------------------------------- detection
 
 
@@ -257,13 +282,19 @@ def test_stream_is_lazy(tmp_path):
         ("\na x\nb y\n", "text"),
         ("One line here.\n\nAnother of other length here.\n", "text"),
         ("", "text"),
+        ("x x y\na b c\n\ny y\na d\n", "transposed"),
+        ("x y\na b\n\ny y\na d\n", "conll"),
+        ("One line\nand more\n\nall of other words\nare of even length\n", "text"),
+        ("x x\n\ny y y\n", "text"),
     ],
 )
 def test_detection(sample, name):
     assert detect(sample) == name
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "name", [name for name in FORMATS if name != "transposed"]
+)  # it looks like columns if it is alone
 def test_what_is_written_is_detected(tmp_path, name):
     labels = ["author", "author", None, "title"]
     example = Example(["A.", "Turing", ",", "Numbers"], labels)
@@ -425,7 +456,7 @@ def test_bad_content(file, name, content, line, message):
         ({"label_column": -3}, ":1: no label column -3"),
         ({"label_column": "last"}, ":1: no label column last"),
         ({"format": "jsnl"}, "no format is called 'jsnl'; did you mean jsonl\\?"),
-        ({"format": "@@"}, "no format is called '@@'; there are tsv, conll, jsonl, inline, text"),
+        ({"format": "@@"}, "no format is called '@@'; there are tsv, conll, transposed, jsonl, inline, text"),
         ({"encoding": "utf-9"}, "no text encoding is called 'utf-9'"),
         ({"encoding": "base64"}, "no text encoding is called 'base64'"),
         ({"scheme": "bilou"}, "no label scheme 'bilou'"),

@@ -11,7 +11,7 @@ from semistruct._version import __version__
 if TYPE_CHECKING:
     from semistruct.constraints import Constraints
     from semistruct.corpus import Corpus, Example
-    from semistruct.datasets import make_citations
+    from semistruct.datasets import make_apartments, make_citations
     from semistruct.features import Features
     from semistruct.formats import read, stream, write
     from semistruct.methods import CRF, SSVM, AnnealedSSVM
@@ -29,6 +29,7 @@ _HOME = {
     "SSVM": "methods",
     "evaluate": "metrics",
     "load": "store",
+    "make_apartments": "datasets",
     "make_citations": "datasets",
     "read": "formats",
     "save": "store",
@@ -48,6 +49,7 @@ __all__ = [
     "__version__",
     "evaluate",
     "load",
+    "make_apartments",
     "make_citations",
     "read",
     "save",

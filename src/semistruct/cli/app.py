@@ -6,14 +6,15 @@ and wrong usage are answered at once.
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from semistruct._version import __version__
+from semistruct.cli.data import data_app
+from semistruct.cli.output import AsJson
+from semistruct.cli.output import print_result as _print
 from semistruct.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -27,9 +28,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
     rich_markup_mode="rich",
-)
-data_app = typer.Typer(
-    help="Corpora: make synthetic ones.", epilog="Example: semistruct data make citations -n 5", no_args_is_help=True
 )
 app.add_typer(data_app, name="data")
 
@@ -46,7 +44,8 @@ Rules that come with semistruct: apartments, apartments-daso, apartments-prototy
 citations-daso, headers. A file of this name in the working directory goes first."""
 
 Format = Annotated[
-    str | None, typer.Option("--format", help="tsv, conll, jsonl, inline or text; if not given, the content decides")
+    str | None,
+    typer.Option("--format", help="tsv, conll, transposed, jsonl, inline or text; if not given, the content decides"),
 ]
 LabelColumn = Annotated[
     str | None,
@@ -55,7 +54,6 @@ LabelColumn = Annotated[
 Scheme = Annotated[str | None, typer.Option(help="convert the labels to plain, bio, bioes or iob1")]
 Outside = Annotated[str | None, typer.Option(help="the label of text that is in no span or tag; unknown if not given")]
 Encoding = Annotated[str, typer.Option(help="text encoding of the input files")]
-AsJson = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 Threads = Annotated[
     int | None, typer.Option(min=1, help="how many to use, all cores if not given; does not change the result")
 ]
@@ -263,23 +261,6 @@ def demo(
     run(output, seed, threads)
 
 
-@data_app.command(epilog="Example: semistruct data make citations -n 300 -o train.tsv")
-def make(
-    name: Annotated[str, typer.Argument(help="which corpus: citations (references with 13 fields)")],
-    n: Annotated[int, typer.Option("-n", min=1, help="how many sequences")] = 500,
-    seed: Annotated[int, typer.Option(help="another seed, other data")] = 0,
-    to: Annotated[str, typer.Option(help="tsv, conll, jsonl, inline or text (text has no labels)")] = "tsv",
-    output: Annotated[str, typer.Option("--output", "-o", help="file to write")] = "-",
-) -> None:
-    """Write a synthetic corpus, made by a generator with labels by construction."""
-    from semistruct.datasets import GENERATORS
-    from semistruct.formats import write
-
-    if name not in GENERATORS:
-        raise ParameterError(f"no synthetic corpus is called {name!r}; there are {', '.join(GENERATORS)}")
-    write(GENERATORS[name](n, seed=seed), output, to)
-
-
 def _reading(
     format: str | None, label_column: str | None, scheme: str | None, outside: str | None, encoding: str
 ) -> dict[str, Any]:
@@ -319,15 +300,3 @@ def _number_or_word(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def _print(result: dict[str, Any], as_json: bool, report: Any) -> None:
-    if as_json:
-        print(json.dumps(result, ensure_ascii=False))
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(file=sys.stdout, highlight=False)
-    for part in report(result):
-        console.print(part, markup=False, soft_wrap=isinstance(part, str | Text))

@@ -1,4 +1,4 @@
-"""Progress of a fit on the terminal; silent when standard error is not one."""
+"""Progress on the terminal, of a fit or a transfer; silent when standard error is not one."""
 
 from __future__ import annotations
 
@@ -32,6 +32,23 @@ def watching(quiet: bool, axis: str = "C_u") -> Iterator[Callable[[Any], None] |
                 shown[0] = "" if accuracy is None else f"  dev {accuracy:.1%}"
             else:
                 status.update(_of_path(record, axis) + shown[0])
+
+        yield show
+
+
+@contextmanager
+def fetching() -> Iterator[Callable[[str, int, int | None], None] | None]:
+    """Gives a function that shows how far the transfer of a file is."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("asking the server") as status:
+
+        def show(name: str, done: int, total: int | None) -> None:
+            share = "" if total is None else f" of {total / 1024:,.0f}"
+            status.update(f"{name}  {done / 1024:,.0f}{share} KiB")
 
         yield show
 

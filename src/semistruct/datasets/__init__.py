@@ -1,7 +1,9 @@
-"""Data that can be made on the spot."""
+"""Corpora by name: public ones to fetch, synthetic ones made on the spot."""
 
+from semistruct.datasets.apartments import APARTMENT_LABELS, make_apartments
 from semistruct.datasets.citations import LABELS, make_citations
+from semistruct.datasets.registry import CORPORA, get
 
-GENERATORS = {"citations": make_citations}
+GENERATORS = {"citations": make_citations, "apartments": make_apartments}
 
-__all__ = ["GENERATORS", "LABELS", "make_citations"]
+__all__ = ["APARTMENT_LABELS", "CORPORA", "GENERATORS", "LABELS", "get", "make_apartments", "make_citations"]

@@ -12,9 +12,9 @@ from dataclasses import replace
 
 from semistruct.corpus import Corpus, Example
 from semistruct.datasets.grammar import Bag, Dice, Writer, polished, title_case
+from semistruct.datasets.labelling import labelled
 from semistruct.datasets.styles import HABITS, KINDS, LAYOUT_BAGS, REPEAT_BAGS, STYLES, Style
 from semistruct.errors import ParameterError
-from semistruct.tokens import tokenize
 
 LABELS = (
     *("author", "editor", "title", "booktitle", "journal", "date", "volume"),
@@ -268,19 +268,6 @@ def write(dice: Dice) -> Example:
             text += "" if part[-1] == ":" and following == "pages" else " "
         spans.append((len(text), label))
     return labelled(text, spans)
-
-
-def labelled(text: str, spans: list[tuple[int, str]]) -> Example:
-    """The tokens of `text`; `spans` says where each field ends and what it is."""
-    tokens, offsets = tokenize(text)
-    labels: list[str | None] = []
-    fields_left = iter(spans)
-    end, label = next(fields_left)
-    for start, _ in offsets:
-        while start >= end:
-            end, label = next(fields_left)
-        labels.append(label)
-    return Example([*tokens], labels, text, offsets)
 
 
 def make_citations(n: int, *, seed: int = 0) -> Corpus:

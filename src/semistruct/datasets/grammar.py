@@ -24,7 +24,7 @@ class Bag(Generic[T]):
 
 
 class Dice:
-    """Every choice made for one reference.
+    """Every choice made for one text.
 
     Only Random.random is used, the one method whose values Python promises never to change.
     """
@@ -83,15 +83,16 @@ def polished(text: str) -> str:
 
 
 class Writer:
-    """Grows phrases; `fixed` gives the symbols that must stay the same within one reference.
+    """Grows phrases; `fixed` gives the symbols that must stay the same within one text.
 
     {Noun} is {noun} in title case, {noun_low} is {noun} in small letters, {cap} is a capital letter,
     {city} a {place} without its country.
     """
 
-    def __init__(self, dice: Dice, fixed: Mapping[str, str]) -> None:
+    def __init__(self, dice: Dice, fixed: Mapping[str, str], bags: Mapping[str, Bag[Phrase]] = BAGS) -> None:
         self.dice = dice
         self.fixed = {**fixed}
+        self.bags = bags
 
     def grow(self, symbol: str) -> str:
         if symbol in self.fixed:
@@ -104,7 +105,7 @@ class Writer:
             return title_case(self.grow(symbol.lower()))
         if symbol.endswith("_low"):
             return self.grow(symbol.removesuffix("_low")).lower()
-        phrase = self.dice.draw(BAGS[symbol])
+        phrase = self.dice.draw(self.bags[symbol])
         if len(phrase) == 1:
             return phrase[0]
         return "".join([self.grow(part) if k % 2 else part for k, part in enumerate(phrase)])

@@ -15,7 +15,7 @@ from typing import IO, NamedTuple, TextIO
 from semistruct.corpus import Corpus, Example
 from semistruct.errors import DataError
 from semistruct.files import PathLike, read_lines, replacing, source_name
-from semistruct.formats import columns, inline, jsonl, text
+from semistruct.formats import columns, inline, jsonl, text, transposed
 from semistruct.formats.columns import UNKNOWN_MARK
 from semistruct.formats.detection import detect
 from semistruct.labels import convert
@@ -41,6 +41,13 @@ def _columns(split: Callable[[str], list[str]], separator: str) -> Format:
     return Format(parse, partial(columns.render, separator=separator))
 
 
+def _transposed() -> Format:
+    def parse(lines: Iterable[str], source: str, label_column: LabelColumn, outside: str | None) -> Iterator[Example]:
+        return transposed.parse(lines, source, label_column)
+
+    return Format(parse, transposed.render)
+
+
 def _by_line(parse_line: Callable[[str, int, str | None], Example], render: Callable[[Example], str]) -> Format:
     """A format with one sequence per line; `parse_line` need not know where it is when it complains."""
 
@@ -60,6 +67,7 @@ def _by_line(parse_line: Callable[[str, int, str | None], Example], render: Call
 FORMATS: dict[str, Format] = {
     "tsv": _columns(columns.by_tab, "\t"),
     "conll": _columns(columns.by_blank, " "),
+    "transposed": _transposed(),
     "jsonl": _by_line(jsonl.parse, jsonl.render),
     "inline": _by_line(inline.parse, inline.render),
     "text": _by_line(text.parse, text.render),
@@ -78,7 +86,8 @@ def read(
     """All sequences of a file, or of standard input for "-".
 
     format        a name in FORMATS; by default told from the content
-    label_column  in columns: which one is the label, from 0, negative from the right; "none" if there is none
+    label_column  in columns: which one is the label, from 0, negative from the right; "none" if there is none;
+                  in transposed: which line
     scheme        convert the labels to "plain", "bio", "bioes" or "iob1"
     outside       in jsonl with spans and inline: the label of text in no span, by default unknown
     """

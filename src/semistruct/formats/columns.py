@@ -40,15 +40,15 @@ def parse(
     """
     head = width = 0
     label: int | None = None
-    for first, rows in _blocks(lines, split):
+    for first, rows in blocks(lines, split):
         if not head:
             head, width = first, len(rows[0])
-            label = _label_index(width, label_column, source, head)
+            label = label_index(width, label_column, source, head)
         for t, row in enumerate(rows):
             if len(row) != width:
                 problem = f"{len(row)} columns, expected {width} as on line {head}"
                 raise DataError.at(source, first + t, problem)
-        yield _example(rows, label, source, first)
+        yield example_of(rows, label, source, first)
 
 
 def render(example: Example, separator: str) -> str:
@@ -64,7 +64,7 @@ def render(example: Example, separator: str) -> str:
     return "\n".join(map(separator.join, rows)) + "\n\n"
 
 
-def _blocks(lines: Iterable[str], split: Callable[[str], Row]) -> Iterator[tuple[int, list[Row]]]:
+def blocks(lines: Iterable[str], split: Callable[[str], Row]) -> Iterator[tuple[int, list[Row]]]:
     """The rows between separating lines, with the number of the first one."""
     first = 0
     rows: list[Row] = []
@@ -80,7 +80,8 @@ def _blocks(lines: Iterable[str], split: Callable[[str], Row]) -> Iterator[tuple
         yield first, rows
 
 
-def _label_index(width: int, label_column: int | str | None, source: str, line: int) -> int | None:
+def label_index(width: int, label_column: int | str | None, source: str, line: int) -> int | None:
+    """Which of `width` columns is the label, None if there is none."""
     if label_column == "none" or (label_column is None and width == 1):
         return None
     index = -1 if label_column is None else label_column
@@ -91,7 +92,8 @@ def _label_index(width: int, label_column: int | str | None, source: str, line: 
     return index
 
 
-def _example(rows: list[Row], label: int | None, source: str, first: int) -> Example:
+def example_of(rows: list[Row], label: int | None, source: str, first: int) -> Example:
+    """The sequence whose tokens are `rows`."""
     columns = [list(column) for column in zip(*rows, strict=True)]
     marks = None if label is None else columns.pop(label)
     _check_filled(columns[0], "token", source, first)

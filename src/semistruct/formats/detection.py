@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from semistruct.formats.columns import DOCSTART, by_blank
+from semistruct.formats.columns import DOCSTART, blocks, by_blank
 from semistruct.formats.inline import NAME
 
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')  # also a JSON array: its reader says what is wrong
@@ -26,7 +26,25 @@ def detect(sample: str) -> str:
         return "tsv"
     if TAG_PAIR.search("\n".join(filled)):
         return "inline"
+    if _has_rows(lines):
+        return "transposed"
     return "conll" if _has_columns(lines, filled) else "text"
+
+
+def _has_rows(lines: list[str]) -> bool:
+    """Whether the lines of a sequence have equally many fields, those of others another number, and labels come first.
+
+    One sequence alone, or several of one length, might as well be columns.
+    """
+    found = [rows for _, rows in blocks([line + "\n" for line in lines], by_blank)]
+    complete = found[:-1] if len(found) > 2 else found  # the sample may end within the last one
+    heights = {len(rows) for rows in complete}
+    even = all(len({len(row) for row in rows}) == 1 for rows in complete)
+    widths = {len(rows[0]) for rows in complete}
+    if not even or len(widths) < 2 or len(heights) != 1 or heights == {1}:
+        return False
+    labels = [label for rows in complete for label in rows[0]]
+    return 2 * len(set(labels)) <= len(labels)
 
 
 def _has_columns(lines: list[str], filled: list[str]) -> bool:
