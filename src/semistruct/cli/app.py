@@ -15,6 +15,8 @@ from semistruct._version import __version__
 from semistruct.cli.data import data_app
 from semistruct.cli.output import AsJson
 from semistruct.cli.output import print_result as _print
+from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
+from semistruct.cli.reproduce import reproduce
 from semistruct.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(data_app, name="data")
+app.command(epilog=REPRODUCE_EPILOG)(reproduce)
 
 TRAIN_EPILOG = """Example: semistruct train refs.tsv -u pool.txt -d dev.tsv -c citations -o refs.model
 
