@@ -53,7 +53,8 @@ def _best(view: View, size: str, best: str) -> str:
     shown = "" if isnan(spread) else f" ± {100 * spread:.1f}"
     draws = "one run" if len(scores) == 1 else f"{len(scores)} draws"
     accuracy = 100 * statistics.mean(scores)
-    return f"{LINEUP[best].title}: {accuracy:.1f}{shown} % of tokens right {IN_WORDS[view.main]}, over {draws}."
+    name = LINEUP[best].title
+    return f"{name[0].upper()}{name[1:]}: {accuracy:.1f}{shown} % of tokens right {IN_WORDS[view.main]}, over {draws}."
 
 
 def _margin(view: View, size: str, best: str, second: str) -> str:

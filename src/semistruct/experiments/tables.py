@@ -55,7 +55,7 @@ def as_printed(view: View) -> Table | None:
     for heading, line, _, mark in columns:
         titles.append(Cell(heading.split(" (")[0] + (f" [{mark}]" if mark and comparable else "")))
         if line == "annealed":
-            titles.append(Cell("SSVM-SDM, best on test", style="peek"))
+            titles.append(Cell("SSVM-SDM, best on test (peeks)", style="peek"))
     rows = []
     for size in view.sizes:
         row = [Cell(view.name_of(size), float(view.sizes[size]))]
