@@ -9,11 +9,12 @@ from matplotlib.image import imread
 
 from semistruct import SSVM, AnnealedSSVM, Corpus, load, make_citations, read, write
 from semistruct.cli import main, progress
+from semistruct.cli.training import value_of
 from semistruct.constraints import Constraints
-from semistruct.methods import checkpoints
+from semistruct.methods import METHODS, checkpoints
 
 QUICK = ("-C", "0.5", "-f", "word", "-f", "shape", "--quiet")
-ANNEALED = (*QUICK, "--schedule", "1,10", "--rounds", "1", "-c", "citations")
+ANNEALED = (*QUICK, "-p", "schedule=1,10", "-p", "rounds=1", "-c", "citations")
 
 
 @pytest.fixture
@@ -77,7 +78,7 @@ def test_training_reports_as_json(good, home, tmp_path):
     result = json.loads(good(*train(home, tmp_path / "m", "-d", home / "dev.tsv", "--json")))
     assert result.keys() == {
         "model", "method", "seconds", "data", "token_accuracy", "C", "search", "stop", "history", "path",
-        "explanation", "labels", "features",
+        "explanation", "expectations", "shares", "labels", "features",
     }  # fmt: skip
     assert result["method"] == "annealed"
     assert result["stop"] == "finished"
@@ -117,7 +118,7 @@ def test_training_reports_in_words(good, home, tmp_path):
 def test_a_model_that_learned_nothing_from_unlabelled_data_says_so(good, home, tmp_path):
     false = tmp_path / "false.yaml"
     false.write_text("rules:\n  - proportion: {date: 0.9}\n")
-    args = ["train", home / "train.tsv", "-u", home / "pool.txt", *QUICK, "--schedule", "10,100", "--rounds", "1"]
+    args = ["train", home / "train.tsv", "-u", home / "pool.txt", *QUICK, "-p", "schedule=10,100", "-p", "rounds=1"]
     out = good(*args, "-c", false, "-o", tmp_path / "m")
     assert "the unlabelled data did not help: this is the supervised model" in out
     assert re.search(r"supervised .* <- chosen\n", out)
@@ -139,8 +140,8 @@ def test_without_unlabelled_data_the_method_is_supervised(good, home, tmp_path, 
 
 
 def test_options_reach_the_estimator(good, home, tmp_path):
-    options = ["--moves", "tokens", "--match-by", "slack", "--select", "last", "--tol", "0.2", "--seed", 3]
-    good(*train(home, tmp_path / "m", *options, "--threads", 1, "--schedule", "0.5,2,4"))
+    options = ["-p", "moves=tokens", "-p", "match_by=slack", "--select", "last", "-p", "tol=0.2", "--seed", 3]
+    good(*train(home, tmp_path / "m", *options, "--threads", 1, "-p", "schedule=0.5,2,4"))
     assert load(tmp_path / "m").get_params() == {
         "C": 0.5, "features": ["word", "shape"], "constraints": Constraints.from_file("citations"),
         "schedule": [0.5, 2.0, 4.0], "rounds": 1, "moves": "tokens", "match_by": "slack", "select": "last", "tol": 0.2,
@@ -149,7 +150,7 @@ def test_options_reach_the_estimator(good, home, tmp_path):
 
 
 def test_the_schedule_of_the_paper(good, home, tmp_path):
-    result = json.loads(good(*train(home, tmp_path / "m", "--schedule", "printed", "--tol", "0.3", "--json")))
+    result = json.loads(good(*train(home, tmp_path / "m", "-p", "schedule=printed", "-p", "tol=0.3", "--json")))
     assert [round(25 * point["C_u"], 9) for point in result["path"][1:]] == [
         1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1,
     ]  # fmt: skip
@@ -210,7 +211,7 @@ def test_the_checkpoint_of_other_data_is_refused(good, rejected, home, tmp_path)
     good(*train(home, tmp_path / "m", *keep))
     (tmp_path / "m").unlink()
     assert "another run: data was" in rejected(*train(home, tmp_path / "m", *keep, "-u", home / "more.txt"))
-    assert "another run: tol was 0.05, is 0.1" in rejected(*train(home, tmp_path / "m", *keep, "--tol", "0.1"))
+    assert "another run: tol was 0.05, is 0.1" in rejected(*train(home, tmp_path / "m", *keep, "-p", "tol=0.1"))
     assert not (tmp_path / "m").exists()
 
 
@@ -240,19 +241,25 @@ def test_progress_tells_weight_round_and_time(monkeypatch):
 # ---- what is refused
 
 WRONG = {
-    "schedule of ssvm": (["-m", "ssvm", "--schedule", "1,10"], "the method ssvm has no parameter schedule"),
-    "rounds of ssvm": (["--rounds", "2"], "the method ssvm has no parameter rounds"),
-    "match-by of ssvm": (["--match-by", "slack"], "the method ssvm has no parameter match-by"),
+    "schedule of ssvm": (["-m", "ssvm", "-p", "schedule=1,10"], "the method ssvm has no parameter schedule"),
+    "rounds of ssvm": (["-p", "rounds=2"], "the method ssvm has no parameter rounds"),
+    "match-by of ssvm": (["-p", "match_by=slack"], "the method ssvm has no parameter match_by"),
     "pool of ssvm": (["-m", "ssvm", "-u", "POOL"], "the method ssvm learns nothing from unlabelled data"),
     "plot of ssvm": (["--plot", "OUT/x.png"], "no checkpoints and no path to plot"),
     "checkpoint of ssvm": (["--checkpoint", "OUT/state"], "no checkpoints and no path to plot"),
-    "passes of annealed": (["-u", "POOL", "--max-passes", "9"], "the method annealed has no parameter max-passes"),
+    "passes of annealed": (["-u", "POOL", "-p", "max_passes=9"], "the method annealed has no parameter max_passes"),
     "method": (["-m", "magic"], "no method is called 'magic'; there are"),
-    "schedule falls": (["-u", "POOL", "--schedule", "10,1"], "schedule must be"),
-    "schedule of zero": (["-u", "POOL", "--schedule", "0,1"], "schedule must be"),
-    "schedule of words": (["-u", "POOL", "--schedule", "slow"], "schedule must be"),
-    "no rounds": (["-u", "POOL", "--rounds", "0"], "rounds must be"),
-    "moves": (["-u", "POOL", "--moves", "words"], "moves must be"),
+    "no value": (["-p", "rounds"], "--set rounds: expected NAME=VALUE"),
+    "own option": (["-p", "C=1"], "--set C=1: C has an option of its own"),
+    "order in pr": (["-u", "POOL", "-m", "pr", "-c", "citations"], "the order of blocks cannot be expressed"),
+    "instance rules in ge": (["-u", "POOL", "-m", "ge", "-c", "citations-codl"], "is about single sequences"),
+    "rising temperatures": (["-u", "POOL", "-m", "daso", "-p", "schedule=1,2"], "schedule must be"),
+    "frozen": (["-u", "POOL", "-m", "daso", "-p", "schedule=1,0"], "schedule must be"),
+    "schedule falls": (["-u", "POOL", "-p", "schedule=10,1"], "schedule must be"),
+    "schedule of zero": (["-u", "POOL", "-p", "schedule=0,1"], "schedule must be"),
+    "schedule of words": (["-u", "POOL", "-p", "schedule=slow"], "schedule must be"),
+    "no rounds": (["-u", "POOL", "-p", "rounds=0"], "rounds must be"),
+    "moves": (["-u", "POOL", "-p", "moves=words"], "moves must be"),
     "select": (["-u", "POOL", "--select", "best"], "select must be"),
     "no dev": (["-u", "POOL", "--select", "dev"], "there is no dev data"),
     "no such pool": (["-u", "OUT/none.txt"], "none.txt: cannot read"),
@@ -325,7 +332,7 @@ def test_corpus_rules_hold_for_the_whole_input(good, tmp_path):
     write(Corpus(data.examples[15:]), tmp_path / "new.tsv", "tsv")
     rules = "rules:\n- proportion: {note: 0.5}\n  weight: 1000000\n"
     (tmp_path / "r.yaml").write_text("labels: [note]\n" + rules)
-    good("train", tmp_path / "few.tsv", "-o", tmp_path / "m", "-C", 0.5, "-f", "lower", "--tol", 0.1)
+    good("train", tmp_path / "few.tsv", "-o", tmp_path / "m", "-C", 0.5, "-f", "lower", "-p", "tol=0.1")
 
     def share(*options):
         good(
@@ -336,3 +343,71 @@ def test_corpus_rules_hold_for_the_whole_input(good, tmp_path):
 
     assert share() < 0.3
     assert share("--corpus-rules") == pytest.approx(0.5, abs=0.02)
+
+
+# ---- methods and their parameters
+
+
+def test_methods_are_listed(good):
+    listed = json.loads(good("methods", "--json"))["methods"]
+    assert {row["name"] for row in listed} == set(METHODS)
+    assert all(row["what"] for row in listed)
+    out = good("methods")
+    assert all(name in out for name in METHODS)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_tells_its_parameters(good, name):
+    told = json.loads(good("methods", name, "--json"))
+    assert told["class"] == METHODS[name].__name__
+    assert told["defaults"].keys() == METHODS[name]().get_params(deep=False).keys()
+    assert all(parameter in good("methods", name) for parameter in told["defaults"])
+
+
+VALUES = {
+    "5": 5, "-2": -2, "0.5": 0.5, "1e-3": 0.001, "1,10": [1, 10], "0.5,2": [0.5, 2.0], "yes": True, "False": False,
+    "none": None, "printed": "printed", "a,b": "a,b", "1,b": "1,b", "": "",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", VALUES)
+def test_values_are_read(text):
+    value = value_of(text)
+    assert (value, type(value)) == (VALUES[text], type(VALUES[text]))
+
+
+PATHS = {
+    "pr": (["-c", "citations-codl", "-p", "rounds=2"], "expectations"),
+    "daso": (["-c", "citations-codl", "-p", "schedule=2,1", "-p", "rounds=1"], "expectations"),
+    "ap": (["-c", "citations-ap", "-p", "rounds=1", "-p", "online=yes"], "expectations"),
+    "ge": (["-c", "OUT/shares.yaml"], "shares"),
+}
+
+
+@pytest.mark.parametrize("method", PATHS)
+def test_every_method_of_a_path_trains_reports_draws_and_keeps_its_state(good, home, tmp_path, method):
+    options, told = PATHS[method]
+    (tmp_path / "shares.yaml").write_text("rules:\n  - words: [pp]\n    are: pages\n    fraction: 0.9\n")
+    options = [o.replace("OUT", str(tmp_path)) for o in options]
+    args = ["train", home / "train.tsv", "-u", home / "pool.txt", "-m", method, *QUICK, *options]
+    args += ["-o", tmp_path / "m", "--plot", tmp_path / "x.svg", "--checkpoint", tmp_path / "state"]
+    result = json.loads(good(*args, "--json"))
+    axis = METHODS[method].axis
+    assert [point[axis] is None for point in result["path"]] == [True] + [False] * (len(result["path"]) - 1)
+    assert len(result["path"]) > 1
+    assert result[told]
+    assert {"stage", "round", "step", "objective", "broken", "switched", axis} <= result["history"][0].keys()
+    assert METHODS[method].axis_text in (tmp_path / "x.svg").read_text()
+    out = good(*args, "--resume")
+    assert METHODS[method].axis_text in words(out)
+    assert "before" in out
+    assert type(load(tmp_path / "m")) is METHODS[method]
+
+
+def test_a_crf_trains_and_gives_probabilities(good, home, tmp_path):
+    good("train", home / "train.tsv", "-m", "crf", *QUICK, "-o", tmp_path / "m", "-p", "l1=0.1")
+    model = load(tmp_path / "m")
+    assert model.l1 == 0.1
+    out = good("predict", tmp_path / "m", home / "test.tsv", "--to", "jsonl", "--confidence")
+    shown = [value for line in out.splitlines() for value in json.loads(line)["confidence"]]
+    assert 0 < min(shown) <= max(shown) <= 1

@@ -14,18 +14,30 @@ if TYPE_CHECKING:
     from semistruct.datasets import make_apartments, make_citations
     from semistruct.features import Features
     from semistruct.formats import read, stream, write
-    from semistruct.methods import CRF, SSVM, AnnealedSSVM
+    from semistruct.methods import (
+        CRF,
+        DASO,
+        SSVM,
+        AlternatingProjections,
+        AnnealedSSVM,
+        GeneralizedExpectation,
+        PosteriorRegularization,
+    )
     from semistruct.metrics import evaluate
     from semistruct.store import load, save
     from semistruct.tokens import tokenize
 
 _HOME = {
+    "AlternatingProjections": "methods",
     "AnnealedSSVM": "methods",
     "CRF": "methods",
     "Constraints": "constraints",
     "Corpus": "corpus",
+    "DASO": "methods",
     "Example": "corpus",
     "Features": "features",
+    "GeneralizedExpectation": "methods",
+    "PosteriorRegularization": "methods",
     "SSVM": "methods",
     "evaluate": "metrics",
     "load": "store",
@@ -40,12 +52,16 @@ _HOME = {
 
 __all__ = [
     "CRF",
+    "DASO",
     "SSVM",
+    "AlternatingProjections",
     "AnnealedSSVM",
     "Constraints",
     "Corpus",
     "Example",
     "Features",
+    "GeneralizedExpectation",
+    "PosteriorRegularization",
     "__version__",
     "evaluate",
     "load",

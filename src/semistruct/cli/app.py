@@ -43,8 +43,8 @@ Example: -f default -f 'lexicon(names.txt)'"""
 
 RULES_EPILOG = """Example: semistruct rules citations --on refs.tsv
 
-Rules that come with semistruct: apartments, apartments-daso, apartments-prototypes, citations, citations-codl,
-citations-daso, headers. A file of this name in the working directory goes first."""
+Rules that come with semistruct: apartments, apartments-daso, apartments-prototypes, citations, citations-ap,
+citations-codl, citations-daso, headers. A file of this name in the working directory goes first."""
 
 Format = Annotated[
     str | None,
@@ -94,33 +94,36 @@ def train(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option("--method", "-m", help="annealed or ssvm; if not given, annealed if there is unlabelled data"),
+        typer.Option(
+            "--method",
+            "-m",
+            help="see `semistruct methods`; if not given, annealed if there is unlabelled data, else ssvm",
+        ),
     ] = None,
     c: Annotated[
-        str,
-        typer.Option("-C", help="weight of the training losses; auto: the best on dev data, else in cross-validation"),
-    ] = "auto",
+        str | None,
+        typer.Option(
+            "-C", help="weight of the training losses; if not given, the best on dev data, else in cross-validation"
+        ),
+    ] = None,
     features: Annotated[
         list[str] | None,
         typer.Option(
             "--features", "-f", help="a feature set (default, paper) or a template (see below); give it several times"
         ),
     ] = None,
-    tol: Annotated[float | None, typer.Option(help="stop learning at this relative duality gap")] = None,
-    max_passes: Annotated[int | None, typer.Option(help="ssvm: give up after so many passes")] = None,
-    schedule: Annotated[
-        str | None,
-        typer.Option(help="annealed: weights of the unlabelled data relative to the labelled, as 1,10,30; or printed"),
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", "-p", help="a parameter of the method, as rounds=5 (see `semistruct methods NAME`); several times"
+        ),
     ] = None,
-    rounds: Annotated[int | None, typer.Option(help="annealed: rounds of matching and learning per weight")] = None,
-    moves: Annotated[str | None, typer.Option(help="annealed: how labels are switched: spans, tokens, printed")] = None,
-    match_by: Annotated[str | None, typer.Option(help="annealed: what labels are matched by: score, slack")] = None,
     select: Annotated[
-        str | None, typer.Option(help="annealed: the point of the path to take: dev, labels-free, last")
+        str | None, typer.Option(help="which point of its path a method takes: dev, labels-free, last")
     ] = None,
-    checkpoint: Annotated[Path | None, typer.Option(help="annealed: a folder to keep the state in")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="a folder to keep the state in")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="go on from the checkpoint")] = False,
-    plot: Annotated[Path | None, typer.Option(help="annealed: draw the path, as .png or .svg")] = None,
+    plot: Annotated[Path | None, typer.Option(help="draw the path, as .png or .svg")] = None,
     seed: Annotated[int, typer.Option(help="seed of the order in which examples are visited")] = 0,
     threads: Threads = None,
     format: Format = None,
@@ -141,22 +144,28 @@ def train(
         None if dev is None else _read(dev, reading),
     )
     params = {
-        "C": _number_or_word(c),
-        "features": features or "default",
+        "C": None if c is None else training.value_of(c),
+        "features": features,
         "constraints": _rules(rules),
-        "tol": tol,
-        "max_passes": max_passes,
-        "schedule": schedule if schedule is None else _numbers_or_word(schedule),
-        "rounds": rounds,
-        "moves": moves,
-        "match_by": match_by,
         "select": select,
         "random_state": seed,
         "n_jobs": threads,
     }
+    params |= training.settings_of(settings or [], known=params)
     keeping = training.Keeping(checkpoint, resume, plot)
     result = training.train(data, output, method=method, params=params, keeping=keeping, quiet=quiet)
     _print(result, as_json, training.report)
+
+
+@app.command(epilog="Example: semistruct methods daso")
+def methods(
+    name: Annotated[str | None, typer.Argument(help="one of them, to see its parameters")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the learning methods, or one of them with its parameters."""
+    from semistruct.cli import training
+
+    _print(training.described(name), as_json, training.description)
 
 
 @app.command(epilog="Example: semistruct predict refs.model new.txt --to inline -o labelled.txt")
@@ -289,17 +298,3 @@ def _rules(path: str | None) -> Constraints | None:
     from semistruct.constraints import Constraints
 
     return Constraints.from_file(path)
-
-
-def _numbers_or_word(text: str) -> list[float] | str:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        return text
-
-
-def _number_or_word(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text

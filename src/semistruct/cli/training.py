@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,10 +15,11 @@ from rich.text import Text
 from semistruct.cli.progress import watching
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError
-from semistruct.methods import METHODS
+from semistruct.methods import METHODS, SequenceLabeller
 from semistruct.methods.path import PathMethod
 
 SHOWN = 8  # rules and moves that the report shows
+LEARNED = ("search", "stop", "history", "path", "explanation", "expectations", "shares")
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,7 @@ def train(
 ) -> dict[str, Any]:
     """Fit an estimator, write the model, and return a record of it."""
     name = method or ("annealed" if data.unlabelled else "ssvm")
-    if name not in METHODS:
-        raise ParameterError(f"no method is called {name!r}; there are {', '.join(METHODS)}")
+    made = _method(name)
     for path in filter(None, (output, keeping.plot)):
         if path.is_dir() or not path.resolve().parent.is_dir():
             problem = "is a folder, name a file" if path.is_dir() else "cannot write: no such folder"
@@ -58,7 +59,7 @@ def train(
     for corpus in filter(None, (data.labelled, data.dev)):
         if not corpus.label_set:
             raise DataError.at(corpus.source, None, "no token has a label")
-    estimator: Any = METHODS[name](**_accepted(name, params))
+    estimator: Any = made(**_accepted(name, params))
     began = time.perf_counter()
     with watching(quiet, getattr(METHODS[name], "axis", "")) as watch:
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **_further(name, data, keeping))
@@ -72,25 +73,91 @@ def train(
     about = {"file": data.labelled.source, "sequences": len(data.labelled), "sha256": data.labelled.digest}
     if data.unlabelled:
         about |= {"unlabelled": [corpus.source for corpus in data.unlabelled], "pool": len(data.pool or ())}
-    card = {"data": about, "token_accuracy": scores, "C": estimator.C_}
+    card = {"data": about, "token_accuracy": scores, "C": getattr(estimator, "C_", None)}
     estimator.save(output, card=card)
     if keeping.plot is not None:
         from semistruct.report.plots import path_of_models
 
         path_of_models(keeping.plot, estimator.path_, estimator.history_, (estimator.axis, estimator.axis_text))
-    learned = {key: getattr(estimator, key + "_", None) for key in ("search", "stop", "history", "path", "explanation")}
+    learned = {key: getattr(estimator, key + "_", None) for key in LEARNED}
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
 
 
+def value_of(text: str) -> Any:
+    """A number, a list of numbers (1,10), yes or no, nothing (none), or a word."""
+    words = {"true": True, "yes": True, "false": False, "no": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        numbers = [int(part) if part.strip().lstrip("-").isdigit() else float(part) for part in text.split(",")]
+    except ValueError:
+        return text
+    return numbers if "," in text else numbers[0]
+
+
+def settings_of(given: list[str], known: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that were given as NAME=VALUE; `known` are those with an option of their own."""
+    out = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ParameterError(f"--set {text}: expected NAME=VALUE")
+        if name in known:
+            raise ParameterError(f"--set {text}: {name} has an option of its own")
+        out[name] = value_of(value)
+    return out
+
+
 def _accepted(name: str, params: dict[str, Any]) -> dict[str, Any]:
     """The parameters that were given; refuses one that the method does not have."""
-    known = METHODS[name]().get_params()
+    known = METHODS[name]().get_params(deep=False)
     given = {key: value for key, value in params.items() if value is not None}
     for key in given:
         if key not in known:
-            raise ParameterError(f"the method {name} has no parameter {key.replace('_', '-')}")
-    return given
+            raise ParameterError(f"the method {name} has no parameter {key}; it has {', '.join(known)}")
+    if isinstance(given.get("base"), str):
+        given["base"] = _method(given["base"])()
+    return {"C": "auto", **given} if "C" in known else given
+
+
+def _method(name: str) -> type[SequenceLabeller]:
+    if name not in METHODS:
+        raise ParameterError(f"no method is called {name!r}; there are {', '.join(METHODS)}")
+    return METHODS[name]
+
+
+def described(name: str | None) -> dict[str, Any]:
+    """All methods, or one with its parameters and their defaults."""
+    if name is None:
+        return {"methods": [{"name": key, "what": _title(method)} for key, method in METHODS.items()]}
+    method = _method(name)
+    defaults = {key: value for key, value in method().get_params(deep=False).items()}
+    return {"name": name, "class": method.__name__, "doc": inspect.getdoc(method), "defaults": _shown(defaults)}
+
+
+def _title(method: type[SequenceLabeller]) -> str:
+    return (inspect.getdoc(method) or "").partition("\n")[0].rstrip(".:").partition(":  ")[0]
+
+
+def _shown(values: dict[str, Any]) -> dict[str, Any]:
+    plain = (bool, int, float, str, list, tuple, type(None))
+    return {key: value if isinstance(value, plain) else repr(value) for key, value in values.items()}
+
+
+def description(result: dict[str, Any]) -> Iterator[Any]:
+    """The record of `described` in words."""
+    if "methods" in result:
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for row in result["methods"]:
+            table.add_row(row["name"], Text(row["what"]))
+        yield table
+        return
+    yield f"{result['name']}: the class {result['class']}"
+    yield ""
+    yield Text(result["doc"])
+    yield ""
+    yield "defaults: " + ", ".join(f"{key}={value}" for key, value in result["defaults"].items())
 
 
 def _further(name: str, data: Data, keeping: Keeping) -> dict[str, Any]:
@@ -114,7 +181,7 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
         f"in {result['seconds']:.1f} s with {result['features']} features"
     )
     yield from _path_report(result) if result["path"] else _supervised_report(result)
-    for row in result["search"]:
+    for row in result["search"] or ():
         chosen = "  <- chosen" if row["C"] == result["C"] else ""
         yield f"  C = {row['C']:<5g} token accuracy {row['token_accuracy']:.2%} on held-out data{chosen}"
     for name, score in result["token_accuracy"].items():
@@ -125,14 +192,18 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
 
 
 def _supervised_report(result: dict[str, Any]) -> Iterator[Any]:
-    last = result["history"][-1]
-    gap = last["gap"] / last["primal"] if last["primal"] else 0.0
-    yield f"C = {result['C']:g}, relative duality gap {gap:.2%} after {last['passes']} passes"
+    last = result["history"][-1] if result["history"] else {}
+    if "gap" in last:
+        gap = last["gap"] / last["primal"] if last["primal"] else 0.0
+        yield f"C = {result['C']:g}, relative duality gap {gap:.2%} after {last['passes']} passes"
+    elif "iterations" in last:
+        yield f"C = {result['C']:g}, objective {last['objective']:.6g} after {last['iterations']} iterations"
 
 
 def _path_report(result: dict[str, Any]) -> Iterator[Any]:
     axis = next(iter(result["path"][0]))
-    yield f"C = {result['C']:g}; the path, by the {METHODS[result['method']].axis_text}:"
+    weight = "" if result["C"] is None else f"C = {result['C']:g}; "
+    yield f"{weight}the path, by the {METHODS[result['method']].axis_text}:"
     table = Table(axis, box=None, pad_edge=False)
     for title in ("dev accuracy", "known mistakes per sequence", ""):
         table.add_column(title, justify="right")
@@ -146,9 +217,24 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
     told = [row for row in result["explanation"]["rules"] if row["before"] or row["after"]]
     if told:
         yield "unlabelled sequences that break a rule, as the supervised model labels them and as they are matched:"
-        rules = Table("rule", box=None, pad_edge=False)
-        for title in ("before", "after"):
-            rules.add_column(title, justify="right")
-        for row in sorted(told, key=lambda row: -row["before"])[:SHOWN]:
-            rules.add_row(Text(row["rule"]), str(row["before"]), str(row["after"]))
-        yield rules
+        yield _rules([(row["rule"], str(row["before"]), str(row["after"])) for row in _most(told, "before")])
+    if result["expectations"]:
+        yield "what lies beyond a rule per unlabelled sequence, expected by the model and after projection:"
+        most = _most(result["expectations"], "model")
+        yield _rules([(row["rule"], f"{row['model']:.4f}", f"{row['projected']:.4f}") for row in most])
+    if result["shares"]:
+        yield "the shares that the model expects of what the rules speak of, at the start and at the end:"
+        yield _rules([(row["rule"], f"{row['start']:.3f}", f"{row['end']:.3f}") for row in result["shares"][:SHOWN]])
+
+
+def _most(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: -row[key])[:SHOWN]
+
+
+def _rules(rows: list[tuple[str, str, str]]) -> Table:
+    table = Table("rule", box=None, pad_edge=False)
+    for title in ("before", "after"):
+        table.add_column(title, justify="right")
+    for rule, before, after in rows:
+        table.add_row(Text(rule), before, after)
+    return table

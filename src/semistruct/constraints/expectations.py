@@ -65,8 +65,8 @@ class Expectations:
     corpus: Rows
 
     @classmethod
-    def of(cls, tables: RuleTables, softness: Callable[[float], float]) -> Expectations:
-        """softness(n): the slack of a rule whose weight was left open and that speaks of n events."""
+    def of(cls, tables: RuleTables, softness: Callable[[str, float], float]) -> Expectations:
+        """softness(level, n): the slack of a rule whose weight was left open and that speaks of n events."""
         for function in tables.functions:
             raise ParameterError(f"rule {function.text!r}: a function has no expectation that can be computed")
         rows: dict[str, list[tuple[np.ndarray, float, float, float, bool, int]]] = {"instance": [], "corpus": []}
@@ -141,11 +141,11 @@ def divisor(tables: RuleTables, k: int, level: str) -> float:
     return float(np.isin(e.token_test, tests).sum())
 
 
-def _softness(tables: RuleTables, k: int, n: float, softness: Callable[[float], float]) -> tuple[float, float]:
+def _softness(tables: RuleTables, k: int, n: float, softness: Callable[[str, float], float]) -> tuple[float, float]:
     """(slack, price) of a row in units of counts."""
     rule, unit = tables.rules[tables.rule_of[k]], float(tables.targets.unit[k])
     if "weight" not in rule.model_fields_set:
-        return softness(n), np.inf
+        return softness(rule.level, n), np.inf
     if rule.weight == "hard":
         return 0.0, np.inf
     return (n**2 / (2 * rule.cost * unit**2), np.inf) if rule.power == 2 else (0.0, rule.cost * unit / n)

@@ -113,7 +113,7 @@ class _Dual:
         self.scorer = scorer_of(self.batch, chain)
         self.weight = np.ones(len(self.batch)) if weight is None else weight
         self.known = NOWHERE if projector.known is None else projector.known
-        self.rows = _instance_rows(self.expectations)
+        self.rows = instance_rows(self.expectations)
         self.bounds = np.linspace(0, len(self.batch), PIECES + 1).astype(np.int64)
 
     def arrays(self, corpus: np.ndarray) -> tuple[object, ...]:
@@ -164,7 +164,8 @@ class _Dual:
         return replace(last, dual=-f, residual=max(last.residual, float(far)))
 
 
-def _instance_rows(expectations: Expectations) -> InstanceRows:
+def instance_rows(expectations: Expectations) -> InstanceRows:
+    """The rows of instance rules as the kernels read them."""
     rows: Rows = expectations.instance
     term = np.abs(rows.a).argmax(axis=1) if len(rows) else np.zeros(0, np.int64)
     sign = rows.a[np.arange(len(rows)), term]

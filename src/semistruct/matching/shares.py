@@ -18,8 +18,8 @@ from semistruct.chain.posterior import PIECES, summed_steps
 from semistruct.constraints.expectations import Expectations
 from semistruct.constraints.tables import PER, RuleTables
 from semistruct.errors import ParameterError
+from semistruct.matching.covariance import covary
 from semistruct.matching.projection import Projector
-from semistruct.matching.projection_kernels import covary
 from semistruct.matching.search import scorer_of
 from semistruct.solvers.crf import Columns, Objective
 from semistruct.threads import spread
@@ -31,7 +31,7 @@ class Shares:
     """The targets of corpus rules for the sequences of a batch; refuses rules that speak of anything but shares."""
 
     def __init__(self, batch: SequenceBatch, tables: RuleTables, n_jobs: int | None = None) -> None:
-        expectations = Expectations.of(tables, lambda n: 1.0)  # refuses what has no expectation
+        expectations = Expectations.of(tables, lambda level, n: 1.0)  # refuses what has no expectation
         for k, r in enumerate(tables.rule_of):
             rule = tables.rules[r]
             if rule.level == "instance" or tables.targets.per[k] == PER[None]:

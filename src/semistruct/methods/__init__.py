@@ -1,10 +1,32 @@
 """Learning methods, one module each, under the names the command line and model files use."""
 
 from semistruct.methods.annealed import AnnealedSSVM
+from semistruct.methods.ap import AlternatingProjections
 from semistruct.methods.base import SequenceLabeller
 from semistruct.methods.crf import CRF
+from semistruct.methods.daso import DASO
+from semistruct.methods.ge import GeneralizedExpectation
+from semistruct.methods.projected import PosteriorRegularization
 from semistruct.methods.ssvm import SSVM
 
-METHODS: dict[str, type[SequenceLabeller]] = {"annealed": AnnealedSSVM, "crf": CRF, "ssvm": SSVM}
+METHODS: dict[str, type[SequenceLabeller]] = {
+    "annealed": AnnealedSSVM,
+    "ap": AlternatingProjections,
+    "crf": CRF,
+    "daso": DASO,
+    "ge": GeneralizedExpectation,
+    "pr": PosteriorRegularization,
+    "ssvm": SSVM,
+}
 
-__all__ = ["CRF", "METHODS", "SSVM", "AnnealedSSVM", "SequenceLabeller"]
+__all__ = [
+    "CRF",
+    "DASO",
+    "METHODS",
+    "SSVM",
+    "AlternatingProjections",
+    "AnnealedSSVM",
+    "GeneralizedExpectation",
+    "PosteriorRegularization",
+    "SequenceLabeller",
+]

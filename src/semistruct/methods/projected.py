@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from semistruct import params
+from semistruct.chain.inference import ChainWeights
 from semistruct.constraints import Constraints
 from semistruct.constraints.expectations import Expectations
 from semistruct.errors import RuleWarning
@@ -59,7 +60,7 @@ class ProjectedMethod(Probabilities, PathMethod):
     def _expectations(self, task: Task) -> Expectations:
         return Expectations.of(task.tables, self._softness)
 
-    def _softness(self, n: float) -> float:
+    def _softness(self, level: str, n: float) -> float:
         """The slack of a rule that speaks of n events."""
         raise NotImplementedError
 
@@ -86,7 +87,6 @@ class ProjectedMethod(Probabilities, PathMethod):
         weight = task.weights_at(self.C_, C_u)
         batch, n_fixed = task.batch.take(np.arange(task.n_fixed)), task.n_fixed
         fixed = Expected.of_labels(batch, task.known[: task.first_open], len(task.labels), weight[:n_fixed])
-        learner = self.learner(len(task.labels))
         while state.stage < len(run.stages):
             T = self._temperature(run.stages[state.stage])
             while state.round < rounds and not state.settled:
@@ -100,17 +100,30 @@ class ProjectedMethod(Probabilities, PathMethod):
                     "residual": projection.residual,
                 }
                 goal = Expected(np.concatenate([fixed.tokens, projection.marginal]), fixed.steps + projection.steps)
-                learned = learner.learn_expected(task.batch, goal, weight, start=state.chain)
                 rest = _constant(projection, projector.expectations, T, weight[n_fixed:], C_u)
-                before, after = (learned.history[i]["objective"] + rest for i in (0, -1))
+                chain, before, after = self._learn(task, state, projector, projection, goal, weight)
+                before, after = before + rest, after + rest
                 run.note("project", rounds, objective=before, **told)
                 run.note("learn", rounds, objective=after, **told)
-                state.chain, state.extra = learned.chain, vars(projection.multipliers)
+                state.chain, state.extra = chain, vars(projection.multipliers)
                 state.settled = state.round > 0 and before - after <= SETTLED * abs(after)
                 state.round += 1
                 run.save()
             yield state
             state.next_stage()
+
+    def _learn(
+        self,
+        task: Task,
+        state: State,
+        projector: Projector,
+        projection: Projection,
+        goal: Expected,
+        weight: np.ndarray,
+    ) -> tuple[ChainWeights, float, float]:
+        """(new weights, the objective of the goal before, and after)."""
+        learned = self.learner(len(task.labels)).learn_expected(task.batch, goal, weight, start=state.chain)
+        return learned.chain, learned.history[0]["objective"], learned.history[-1]["objective"]
 
     def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
         super()._finish(task, points, judge, state, dev)
@@ -176,7 +189,7 @@ class PosteriorRegularization(ProjectedMethod):
     those of `ProjectedMethod`
     """
 
-    axis: ClassVar = "round"
+    axis: ClassVar = "cycle"
     axis_text: ClassVar = "number of rounds"
     rules: ClassVar = {
         "C": params.positive | params.the_word("auto"),
@@ -221,7 +234,7 @@ class PosteriorRegularization(ProjectedMethod):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _softness(self, n: float) -> float:
+    def _softness(self, level: str, n: float) -> float:
         return self.slack * n
 
     def _weight_of_unlabelled(self, task: Task) -> float:

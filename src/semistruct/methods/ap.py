@@ -1,0 +1,135 @@
+"""Alternating projections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from semistruct import params
+from semistruct.chain.inference import ChainWeights
+from semistruct.constraints import Constraints
+from semistruct.matching.online import one_pass
+from semistruct.matching.projection import Projection, Projector
+from semistruct.methods.crf import DEFAULT_C
+from semistruct.methods.path import SELECT
+from semistruct.methods.projected import ProjectedMethod
+from semistruct.methods.state import State
+from semistruct.methods.supervised import seed_from
+from semistruct.methods.task import Task
+from semistruct.solvers.crf import Expected, Objective
+
+
+class AlternatingProjections(ProjectedMethod):
+    """Alternating projections (Bellare, Druck, McCallum 2009) for a conditional random field:
+
+        min_{w, q}  1/2 ||w||^2 - C sum_i log p_w(y_i) + C gamma ( sum_j KL(q_j || p_w) + cost of what rules expect )
+
+    It differs from `PosteriorRegularization` in how it weighs things: an unlabelled sequence has gamma times the weight
+    of a labelled one, and to miss a target by x events costs x^2 / (2 beta), whether they are few or many.
+
+    Parameters
+    ----------
+    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
+    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
+    constraints : the rules; lengths, order and functions have no expectation on a chain and are refused
+    gamma : the weight of an unlabelled sequence relative to that of a labelled one
+    beta : how soft corpus rules are whose weight was left open, in events
+    instance_beta : the same for instance rules
+    rounds : of projecting and learning; each is a point of the path
+    online : learn by stochastic gradient, one sequence at a time, each projected when it is met
+    eta : (online) the length of the first step; step t has eta / (1 + eta t / n)
+    learn_iterations, project_iterations : limits of L-BFGS in a round
+    select : which point becomes the model, as for `AnnealedSSVM`
+    tol : learning stops when the objective falls by less than this share in five iterations
+    n_jobs : threads, None for all; does not change the result
+    random_state : seed of the folds of cross-validation, and of the order of sequences (online)
+
+    Attributes
+    ----------
+    those of `ProjectedMethod`
+    """
+
+    axis: ClassVar = "cycle"
+    axis_text: ClassVar = "number of rounds"
+    rules: ClassVar = {
+        "C": params.positive | params.the_word("auto"),
+        "features": params.features,
+        "constraints": params.none | params.constraints,
+        "gamma": params.positive,
+        "beta": params.positive,
+        "instance_beta": params.positive,
+        "rounds": params.at_least_one,
+        "online": params.yes_or_no,
+        "eta": params.positive,
+        "learn_iterations": params.at_least_one,
+        "project_iterations": params.at_least_one,
+        "select": SELECT,
+        "tol": params.positive,
+        "n_jobs": params.none | params.at_least_one,
+        "random_state": params.seed,
+    }
+
+    def __init__(
+        self,
+        C: float | str = DEFAULT_C,
+        features: str | Sequence[str] = "default",
+        constraints: Constraints | None = None,
+        gamma: float = 0.1,
+        beta: float = 1.0,
+        instance_beta: float = 0.01,
+        rounds: int = 10,
+        online: bool = False,
+        eta: float = 0.1,
+        learn_iterations: int = 40,
+        project_iterations: int = 100,
+        select: str = "auto",
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.C = C
+        self.features = features
+        self.constraints = constraints
+        self.gamma = gamma
+        self.beta = beta
+        self.instance_beta = instance_beta
+        self.rounds = rounds
+        self.online = online
+        self.eta = eta
+        self.learn_iterations = learn_iterations
+        self.project_iterations = project_iterations
+        self.select = select
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _softness(self, level: str, n: float) -> float:
+        return self.instance_beta if level == "instance" else self.beta
+
+    def _weight_of_unlabelled(self, task: Task) -> float:
+        return self.gamma * self.C_
+
+    def _stages(self, task: Task) -> list[float]:
+        return [float(k) for k in range(1, self.rounds + 1)]
+
+    def _learn(
+        self,
+        task: Task,
+        state: State,
+        projector: Projector,
+        projection: Projection,
+        goal: Expected,
+        weight: np.ndarray,
+    ) -> tuple[ChainWeights, float, float]:
+        if not self.online:
+            return super()._learn(task, state, projector, projection, goal, weight)
+        seed = seed_from(self.random_state) + state.stage
+        chain, _ = one_pass(
+            task.batch, task.known[: task.first_open], projector, projection, state.chain, weight,
+            eta=self.eta, seen=state.stage * len(task.batch), seed=seed,
+        )  # fmt: skip
+        objective = Objective(task.batch, len(task.labels), weight, goal, self.n_jobs)
+        before, after = (objective(objective.pack(c.tokens, c.trans))[0] for c in (state.chain, chain))
+        return chain, before, after
