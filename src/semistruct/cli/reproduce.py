@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from semistruct.cli.output import AsJson, print_result
+from semistruct.cli.output import AsJson, duration, print_result
 from semistruct.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
@@ -122,16 +122,12 @@ def _progress(total: int) -> Iterator[Callable[[int, Config, float | None], Any]
     with Console(stderr=True).status("reading") as status:
 
         def show(number: int, config: Config, left: float | None) -> None:
-            rest = "" if left is None else f"  about {_duration(left)} left"
+            rest = "" if left is None else f"  about {duration(left)} left"
             pool = "" if config.pool is None else f", {config.pool} unlabelled"
             place = f"{config.method}, {config.size} labelled, draw {config.seed}{pool}"
             status.update(f"run {number + 1} of {total}: {place}{rest}")
 
         yield show
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 def _write(results: Results, folder: Path, select: str, decode: str) -> list[Path]:

@@ -53,7 +53,7 @@ def run(
     material: Material, frame: Frame, config: Config, *, jobs: int | None = None, watch: Watch | None = None
 ) -> Record:
     """The record of one run."""
-    draw = material.draw(config.size, config.seed)
+    began, draw = time.process_time(), material.draw(config.size, config.seed)
     pool = material.pool.tokens[: config.pool]
     if frame.setting == "transductive":
         pool = pool + [e.tokens for e in draw.report]
@@ -89,6 +89,7 @@ def run(
         **scored,
         "history": _summary(estimator),
         "seconds": {"search": fitted.search_seconds, "fit": fitted.seconds, **scored["seconds"]},
+        "cpu_seconds": time.process_time() - began,
         "warnings": said[:WARNINGS_KEPT],
         "versions": versions(),
     }  # fmt: skip

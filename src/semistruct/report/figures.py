@@ -56,7 +56,7 @@ def paths(view: View, method: str = "annealed") -> Figure | None:
     sizes = [size for size in view.sizes if len(view.runs(method, size).get(0, {"points": []})["points"]) > 1]
     if not sizes:
         return None
-    figure = Figure(figsize=(8.4, 2.5 * len(sizes)), layout="constrained")
+    figure = Figure(figsize=(8.4, 2.8 * len(sizes)), layout="constrained")
     for (left, right), size in zip(figure.subplots(len(sizes), 2, squeeze=False), sizes, strict=True):
         run = view.runs(method, size)[0]
         stages = [row for row in run["history"] if row["place"] is not None and "objective" in row]
@@ -139,6 +139,9 @@ def by_time(view: View) -> Figure:
     axes.set_yticks(range(len(view.methods)), [LINEUP[m].title for m in view.methods])
     axes.invert_yaxis()
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter("{x:g}")
+    axes.tick_params(axis="x", which="minor", labelsize=7)
     axes.grid(axis="x")
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("seconds, logarithmic")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -86,11 +87,19 @@ def worst(view: View, size: str) -> list[dict[str, Any]]:
     for run in view.runs(view.ranked(size, view.main)[0], size).values():
         for row in run["worst"]:
             wrong = sum(y != z for y, z in zip(row["gold"], row["rules"], strict=True)) / len(row["tokens"])
-            cells = list(zip(row["tokens"], row["gold"], row["rules"], strict=True))
-            new = {**row, "cells": cells, "wrong": 100 * wrong, "draw": run["config"]["seed"]}
+            new = {**row, "blocks": blocks(row), "wrong": 100 * wrong, "draw": run["config"]["seed"]}
             if wrong and new["wrong"] > found.get(row["sequence"], {"wrong": 0.0})["wrong"]:
                 found[row["sequence"]] = new
     return sorted(found.values(), key=lambda row: (-row["wrong"], row["sequence"]))[:SHOWN_WORST]
+
+
+def blocks(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Neighbouring tokens that have the same true and the same predicted label, together."""
+    triples = zip(row["tokens"], row["gold"], row["rules"], strict=True)
+    return [
+        {"gold": gold, "found": found, "tokens": [token for token, *_ in group]}
+        for (gold, found), group in groupby(triples, key=lambda triple: triple[1:])
+    ]
 
 
 def inline_svg(svg: str) -> Markup:
@@ -98,5 +107,5 @@ def inline_svg(svg: str) -> Markup:
     inner = svg[svg.index("<svg") :]
     inner = re.sub(r"<metadata>.*?</metadata>", "", inner, flags=re.DOTALL)
     inner = re.sub(r'<svg([^>]*?) height="[^"]*"', r"<svg\1", inner, count=1)
-    inner = re.sub(r'<svg([^>]*?) width="([\d.]+)pt"', r'<svg\1 style="max-width: \2pt"', inner, count=1)
+    inner = re.sub(r'<svg([^>]*?) width="[^"]*"', r"<svg\1", inner, count=1)
     return Markup(inner.replace(INK, "currentColor"))  # made by matplotlib, which escapes its texts
