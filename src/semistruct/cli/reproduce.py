@@ -63,7 +63,7 @@ def reproduce(
     material = _material(corpus, data, quick)
     lines = chosen_methods(corpus, methods, quick)
     configs = planned(
-        material, lines, chosen_sizes(material, sizes, quick), draws or (QUICK_DRAWS if quick else 5)
+        material, lines, chosen_sizes(material, sizes, quick), draws or (QUICK_DRAWS if quick else 5), quick=quick
     )  # fmt: skip
     _make(output)
     results = Results.open(

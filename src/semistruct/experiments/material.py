@@ -20,7 +20,7 @@ from semistruct.formats import read
 ALL = "all"
 LEARN_OF_ALL = (2, 3)  # the share of the training part that "all" learns from where there is no test part
 MADE = {"train": 300, "dev": 100, "unlabeled": 999, "test": 100}
-FEW = {"train": 60, "dev": 40, "unlabeled": 150, "test": 60}
+FEW = {"train": 60, "dev": 30, "unlabeled": 100, "test": 60}
 FIRST_SEED = 7000  # of the generators, one per part
 
 

@@ -42,7 +42,9 @@ class Config:
         return asdict(self)
 
 
-def planned(material: Material, methods: Sequence[str], sizes: Sequence[str], draws: int) -> list[Config]:
+def planned(
+    material: Material, methods: Sequence[str], sizes: Sequence[str], draws: int, *, quick: bool = False
+) -> list[Config]:
     """All runs, draw by draw, so that whoever stops early has all methods; then the curve over unlabelled sequences."""
     out = [
         Config(method, size, seed)
@@ -54,7 +56,7 @@ def planned(material: Material, methods: Sequence[str], sizes: Sequence[str], dr
     if CURVE_OF in methods:
         smallest = min(sizes, key=material.labelled)
         counts = sorted({int(share * len(material.pool)) for share in CURVE_SHARES})
-        n = min(draws, CURVE_DRAWS) if material.differs(smallest) else 1
+        n = min(draws, 1 if quick else CURVE_DRAWS) if material.differs(smallest) else 1
         out += [Config(CURVE_OF, smallest, seed, pool) for seed in range(n) for pool in counts]
     return out
 
