@@ -261,7 +261,7 @@ BAD_KEYS = [
     {"format": None},
     {"format": [2]},
     {"format": store.FORMAT + 1, "card": None},
-    {"method": "hmm"},
+    {"method": "none"},
     {"method": None},
     {"method": ["ssvm"]},
     {"params": None},

@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from semistruct.datasets import make_citations
     from semistruct.features import Features
     from semistruct.formats import read, stream, write
-    from semistruct.methods import SSVM, AnnealedSSVM
+    from semistruct.methods import CODL, HMM, SSVM, AnnealedSSVM
     from semistruct.metrics import evaluate
     from semistruct.store import load, save
     from semistruct.tokens import tokenize
 
 _HOME = {
     "AnnealedSSVM": "methods",
+    "CODL": "methods",
     "Constraints": "constraints",
     "Corpus": "corpus",
     "Example": "corpus",
     "Features": "features",
+    "HMM": "methods",
     "SSVM": "methods",
     "evaluate": "metrics",
     "load": "store",
@@ -37,6 +39,8 @@ _HOME = {
 }
 
 __all__ = [
+    "CODL",
+    "HMM",
     "SSVM",
     "AnnealedSSVM",
     "Constraints",

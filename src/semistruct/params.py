@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from semistruct.constraints import Constraints
 from semistruct.errors import ParameterError
@@ -37,6 +38,7 @@ def _growing(value: Any) -> bool:
     return listed and all(a < b for a, b in pairwise(value))
 
 
+share = Rule("a number from 0 to 1", lambda value: _number(value) and 0 <= value <= 1)
 positive = Rule("a number > 0", lambda value: _number(value) and value > 0)
 at_least_one = Rule("a whole number >= 1", lambda value: _whole(value, 1))
 none = Rule("None", lambda value: value is None)
@@ -57,8 +59,10 @@ def the_word(word: str) -> Rule:
 
 
 def check_params(estimator: Any) -> None:
-    """Raise ParameterError for the first parameter that breaks its rule."""
+    """Raise ParameterError for the first parameter that breaks its rule, or for one of an estimator among them."""
     for name, rule in estimator.rules.items():
         value = getattr(estimator, name)
         if not rule.test(value):
             raise ParameterError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {rule.words}")
+        if isinstance(value, BaseEstimator):
+            check_params(value)
