@@ -31,8 +31,9 @@ class CODL(PathMethod):
         repeat:  T = the k best labellings of every unlabelled sequence by  score(y; w) - penalty(y)
                  w = gamma w_0 + (1 - gamma) learn(T)
 
-    Labelled sequences speak through w_0 alone.  Rules for a whole corpus play no part in it.  Without rules and with
-    k=1 this is hard expectation-maximisation, held back by w_0.
+    The last line is about the probabilities of an HMM, and about the weights of other methods.  Labelled sequences
+    speak through w_0 alone.  Rules for a whole corpus play no part in it.  Without rules and with k=1 this is hard
+    expectation-maximisation, held back by w_0.
 
     Parameters
     ----------
@@ -149,7 +150,7 @@ class CODL(PathMethod):
                 told = self._told(task, state, found)
                 run.note("label", 1, objective=self._objective(task, state) - told["penalty"], **told)
                 learned = learn_mixture(learner, task.opened, found.labels, shares(found), self.C_ * weight).chain
-                state.chain = between(learned, supervised, self.gamma)
+                state.chain = getattr(learner, "blend", blend)(learned, supervised, self.gamma)
                 run.note("learn", 1, objective=self._objective(task, state) - told["penalty"], **told)
                 state.round = 1
                 run.save()
@@ -190,8 +191,8 @@ def shares(found: Found) -> np.ndarray:
     return there / there.sum(axis=1, keepdims=True)
 
 
-def between(learned: ChainWeights, supervised: ChainWeights, gamma: float) -> ChainWeights:
-    """Weights of which gamma are those of the supervised model."""
+def blend(learned: ChainWeights, supervised: ChainWeights, gamma: float) -> ChainWeights:
+    """Of two models, gamma of the second, for learners that have no way of their own."""
     return ChainWeights(
         gamma * supervised.tokens + (1 - gamma) * learned.tokens,
         gamma * supervised.trans + (1 - gamma) * learned.trans,

@@ -64,7 +64,7 @@ class Counts:
         if self.begin is not None:
             seen[self.begin] = False
         tokens = np.zeros(self.features.shape)
-        tokens[seen] = np.log(self.features[seen] + smoothing) - np.log(self.tokens + smoothing * seen.sum())
+        tokens[seen] = np.log(self.features[seen] + smoothing) - np.log(self.tokens + smoothing * max(seen.sum(), 1))
         if self.begin is not None:
             tokens[self.begin] = _log_shares(self.first + smoothing)
         trans = _log_shares(self.steps + smoothing)
@@ -82,6 +82,11 @@ def _matrix(batch: SequenceBatch) -> csr_array:
     if (values < 0).any():
         raise DataError("an HMM counts features; it cannot learn from negative values")
     return csr_array((values, batch.indices, batch.indptr), shape=(batch.n_tokens, batch.n_features))
+
+
+def _seen(chain: ChainWeights) -> np.ndarray:
+    """(F,): the features of which it knows something."""
+    return np.max(np.abs(chain.tokens), axis=1) > 0
 
 
 def _begin(batch: SequenceBatch) -> int | None:
@@ -132,6 +137,16 @@ class CountLearner:
         chain = counts.weights(self.smoothing)
         likelihood = float((counts.features * chain.tokens).sum() + (counts.steps * chain.step).sum())
         return Learned(chain, None, [{"log_likelihood": likelihood}], "converged")
+
+    def blend(self, learned: ChainWeights, supervised: ChainWeights, gamma: float) -> ChainWeights:
+        """Of two models, gamma of the second: probabilities are mixed.  A feature one has not seen is the other's."""
+        theirs, ours = gamma * _seen(supervised), (1 - gamma) * _seen(learned)
+        total, tokens = ours + theirs, np.zeros(learned.tokens.shape)
+        mixed = ours[:, None] * np.exp(learned.tokens) + theirs[:, None] * np.exp(supervised.tokens)
+        tokens[total > 0] = np.log(mixed[total > 0] / total[total > 0, None])
+        trans = np.asarray(np.log((1 - gamma) * np.exp(learned.step) + gamma * np.exp(supervised.step)))
+        trans[1:] -= trans[0]
+        return ChainWeights(tokens, trans)
 
 
 class HMM(SupervisedMethod):

@@ -70,13 +70,16 @@ class MixtureLearner(Protocol):
 def learn_mixture(
     learner: Learner, batch: SequenceBatch, labellings: np.ndarray, share: np.ndarray, weight: np.ndarray
 ) -> Learned:
-    """Learn several labellings (K, n_tokens) of each sequence; share (n, K) says how much each of them counts."""
+    """Learn several labellings (K, n_tokens) of each sequence; share (n, K) says how much each of them counts.
+
+    A learner that cannot do that gets copies of the sequences, which disagree with each other and are learned roughly.
+    """
     if isinstance(learner, MixtureLearner):
         return learner.learn_mixture(batch, labellings, share, weight)
     which, row = np.nonzero(share)
     tokens = ranges(batch.offsets[which], batch.lengths[which])
     labels = labellings[np.repeat(row, batch.lengths[which]), tokens]
-    return learner.learn(batch.take(which), labels, share[which, row] * weight[which])
+    return learner.learn(batch.take(which), labels, share[which, row] * weight[which], rough=True)
 
 
 @dataclass(frozen=True)
