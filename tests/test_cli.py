@@ -351,7 +351,7 @@ def bad_options(home, out):
         "tol = 0": (["train", *train, "--tol", "0"], "tol=0.0"),
         "no passes": (["train", *train, "--max-passes", "0"], "max_passes=0"),
         "negative seed": (["train", *train, "--seed", "-1"], "random_state=-1"),
-        "unknown method": (["train", *train, "-m", "hmm"], "'hmm'; there are annealed, ssvm"),
+        "unknown method": (["train", *train, "-m", "best"], "'best'; there are annealed, codl, hmm, ssvm"),
         "unknown template": (["train", *train, "-f", "sufix(2-4)"], "'sufix'; did you mean 'suffix'?"),
         "unknown set": (["train", *train, "-f", "defalt"], "did you mean 'default'?"),
         "missing lexicon": (["train", *train, "-f", "lexicon(none.txt)"], "none.txt"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -148,6 +148,7 @@ class CODL(PathMethod):
             if state.round == 0:
                 found = self._label(task, state.chain)
                 told = self._told(task, state, found)
+                state.labels = found.labels[0]
                 run.note("label", 1, objective=self._objective(task, state) - told["penalty"], **told)
                 learned = learn_mixture(learner, task.opened, found.labels, shares(found), self.C_ * weight).chain
                 state.chain = getattr(learner, "blend", blend)(learned, supervised, self.gamma)
@@ -165,11 +166,10 @@ class CODL(PathMethod):
         )  # fmt: skip
 
     def _told(self, task: Task, state: State, found: Found) -> dict[str, float]:
-        """What there is to say of new labels, which become those of the state."""
+        """What there is to say of new labels and how they differ from those of the state."""
         old, best = state.labels, found.labels[0]
         if old is None:
             old = decode(task.opened, state.chain, known=task.open_known, n_jobs=self.n_jobs)[0]
-        state.labels = best
         scores = decode(task.opened, state.chain, known=best, n_jobs=self.n_jobs)[1]
         return {
             "penalty": float(np.sum(scores - found.values[:, 0])),
@@ -180,8 +180,7 @@ class CODL(PathMethod):
 
     def _objective(self, task: Task, state: State) -> float:
         """The score of the known labels and those of the state."""
-        assert state.labels is not None
-        labels = np.concatenate([task.known[: task.first_open], state.labels])
+        labels = np.append(task.known[: task.first_open], cast(np.ndarray, state.labels))
         return float(decode(task.batch, state.chain, known=labels, n_jobs=self.n_jobs)[1].sum())
 
 
