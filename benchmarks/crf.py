@@ -16,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 import pycrfsuite
-from supervised import load
 
 from semistruct.features import Encoder
 from semistruct.methods.base import all_labels, label_codes
 from semistruct.solvers.crf import Objective, solve
+from supervised import load
 
 C = 1.0
 DRAWS = {"citations": 5, "conll2000": 1}

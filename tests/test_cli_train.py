@@ -381,6 +381,7 @@ PATHS = {
     "daso": (["-c", "citations-codl", "-p", "schedule=2,1", "-p", "rounds=1"], "expectations"),
     "ap": (["-c", "citations-ap", "-p", "rounds=1", "-p", "online=yes"], "expectations"),
     "ge": (["-c", "OUT/shares.yaml"], "shares"),
+    "codl": (["-c", "citations-codl", "-p", "rounds=1", "-p", "k=2", "-p", "base=ssvm"], "explanation"),
 }
 
 
@@ -389,7 +390,8 @@ def test_every_method_of_a_path_trains_reports_draws_and_keeps_its_state(good, h
     options, told = PATHS[method]
     (tmp_path / "shares.yaml").write_text("rules:\n  - words: [pp]\n    are: pages\n    fraction: 0.9\n")
     options = [o.replace("OUT", str(tmp_path)) for o in options]
-    args = ["train", home / "train.tsv", "-u", home / "pool.txt", "-m", method, *QUICK, *options]
+    own = () if method == "codl" else QUICK
+    args = ["train", home / "train.tsv", "-u", home / "pool.txt", "-m", method, *own, *options]
     args += ["-o", tmp_path / "m", "--plot", tmp_path / "x.svg", "--checkpoint", tmp_path / "state"]
     result = json.loads(good(*args, "--json"))
     axis = METHODS[method].axis
@@ -402,6 +404,12 @@ def test_every_method_of_a_path_trains_reports_draws_and_keeps_its_state(good, h
     assert METHODS[method].axis_text in words(out)
     assert "before" in out
     assert type(load(tmp_path / "m")) is METHODS[method]
+
+
+def test_an_hmm_trains(good, home, tmp_path):
+    out = good("train", home / "train.tsv", "-m", "hmm", "-o", tmp_path / "m", "-c", "citations", "-p", "smoothing=0.1")
+    assert "learned 13 labels" in out
+    assert load(tmp_path / "m").smoothing == 0.1
 
 
 def test_a_crf_trains_and_gives_probabilities(good, home, tmp_path):

@@ -235,7 +235,7 @@ def test_windows(spec, window):
         ([], "the list is empty"),
         ("lowr", "called 'lowr'; did you mean 'lower'"),
         ("papre", "did you mean 'paper'"),
-        ("zzzzz", "called 'zzzzz'; there are default, paper, identity, word,"),
+        ("zzzzz", "called 'zzzzz'; there are default, paper, identity, hmm, word,"),
         ("lower[", r"cannot read 'lower\['"),
         ("Lower", "cannot read 'Lower'"),
         ("lower[1..-1]", r"the window of 'lower\[1..-1\]' is empty"),

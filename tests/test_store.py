@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from safetensors.numpy import save as save_arrays
 
-from semistruct import SSVM, __version__, load, make_citations, save, store
+from semistruct import CODL, HMM, SSVM, __version__, load, make_citations, save, store
 from semistruct.chain.inference import ChainWeights
 from semistruct.constraints import AtMostOnce, Constraints, StartsWith
 from semistruct.errors import DataError, ModelError
@@ -140,6 +140,35 @@ def test_a_random_state_is_not_kept(tmp_path):
     assert load(tmp_path / "m").random_state == SSVM().random_state
 
 
+BASES = [
+    {},
+    {"params": {}},
+    {"method": "hmm"},
+    {"method": "none", "params": {}},
+    {"method": ["hmm"], "params": {}},
+    {"method": "hmm", "params": [1]},
+    {"method": "hmm", "params": {"nope": 1}},
+]
+
+
+@pytest.mark.parametrize("base", BASES, ids=str)
+def test_a_parameter_that_is_not_an_estimator_after_all(tmp_path, base):
+    CODL(HMM()).fit(X, Y).save(tmp_path / "m")
+    with zipfile.ZipFile(tmp_path / "m") as archive:
+        params = json.loads(archive.read("model.json"))["params"]
+    assert params["base"]["method"] == "hmm"
+    refused(rewritten(tmp_path / "m", about={"params": params | {"base": base}}))
+
+
+def test_an_estimator_that_cannot_be_named_is_refused_before_writing(tmp_path):
+    class Other(HMM):
+        pass
+
+    with pytest.raises(ModelError, match="Other"):
+        CODL(Other()).fit(X, Y).save(tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_files_named_by_templates_are_not_needed_again(tmp_path):
     lexicon, clusters = tmp_path / "names.txt", tmp_path / "brown.tsv"
     lexicon.write_text("alan turing\nkurt gödel\n", encoding="utf-8")
@@ -261,7 +290,7 @@ BAD_KEYS = [
     {"format": None},
     {"format": [2]},
     {"format": store.FORMAT + 1, "card": None},
-    {"method": "hmm"},
+    {"method": "none"},
     {"method": None},
     {"method": ["ssvm"]},
     {"params": None},

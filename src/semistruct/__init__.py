@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from semistruct.features import Features
     from semistruct.formats import read, stream, write
     from semistruct.methods import (
+        CODL,
         CRF,
         DASO,
+        HMM,
         SSVM,
         AlternatingProjections,
         AnnealedSSVM,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AlternatingProjections": "methods",
     "AnnealedSSVM": "methods",
+    "CODL": "methods",
     "CRF": "methods",
     "Constraints": "constraints",
     "Corpus": "corpus",
@@ -37,6 +40,7 @@ _HOME = {
     "Example": "corpus",
     "Features": "features",
     "GeneralizedExpectation": "methods",
+    "HMM": "methods",
     "PosteriorRegularization": "methods",
     "SSVM": "methods",
     "evaluate": "metrics",
@@ -51,8 +55,10 @@ _HOME = {
 }
 
 __all__ = [
+    "CODL",
     "CRF",
     "DASO",
+    "HMM",
     "SSVM",
     "AlternatingProjections",
     "AnnealedSSVM",

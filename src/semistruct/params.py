@@ -9,6 +9,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from semistruct.constraints import Constraints
 from semistruct.errors import ParameterError
@@ -65,8 +66,10 @@ def the_word(word: str) -> Rule:
 
 
 def check_params(estimator: Any) -> None:
-    """Raise ParameterError for the first parameter that breaks its rule."""
+    """Raise ParameterError for the first parameter that breaks its rule, or for one of an estimator among them."""
     for name, rule in estimator.rules.items():
         value = getattr(estimator, name)
         if not rule.test(value):
             raise ParameterError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {rule.words}")
+        if isinstance(value, BaseEstimator):
+            check_params(value)

@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semistruct._version import __version__
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import Function
+from semistruct.constraints import Constraints, Function
 from semistruct.constraints.files import dump_rules, rules_from_dict
 from semistruct.errors import ModelError
 from semistruct.features import Encoder, Features
@@ -44,15 +44,11 @@ def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dic
     """Write a fitted estimator; see `load`."""
     check_is_fitted(estimator)
     model = estimator.model_
-    params = {k: v for k, v in estimator.get_params().items() if not isinstance(v, np.random.RandomState)}
-    if params.get("constraints") is not None:
-        params["constraints"] = dump_rules(params["constraints"])
     if model.constraints and any(isinstance(rule, Function) for rule in model.constraints.rules):
         warnings.warn("a model file cannot hold rules that are functions; they are left out", stacklevel=3)
     about = {
         "format": FORMAT,
-        "method": method_name(estimator),
-        "params": params,
+        **_described(estimator),
         "labels": model.labels,
         "features": model.encoder.features and vars(model.encoder.features),
         "names": list(model.encoder.vocabulary),
@@ -86,11 +82,9 @@ def load(path: str | os.PathLike[str]) -> SequenceLabeller:
             rules = rules_from_dict(about["rules"])
             rules.check_labels(model.labels)
             model = replace(model, constraints=rules)
-        given = about["params"].get("constraints")
-        about["params"]["constraints"] = None if given is None else rules_from_dict(given)
-        estimator = METHODS[about["method"]](**about["params"])
+        estimator = _built(about)
         estimator.card_ = dict(about["card"])
-    except (KeyError, TypeError, ValueError, AttributeError) as err:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as err:
         raise ModelError(f"{path}: the model is damaged ({err})") from None
     estimator.model_ = model
     return estimator
@@ -101,6 +95,30 @@ def method_name(estimator: SequenceLabeller) -> str:
         if type(estimator) is method:
             return name
     raise ModelError(f"a {type(estimator).__name__} cannot be saved; there are {', '.join(METHODS)}")
+
+
+def _described(estimator: SequenceLabeller) -> dict[str, Any]:
+    """The method and its parameters, of which one may be an estimator again."""
+    params = {}
+    for name, value in estimator.get_params(deep=False).items():
+        if isinstance(value, Constraints):
+            params[name] = dump_rules(value)
+        elif isinstance(value, SequenceLabeller):
+            params[name] = _described(value)
+        elif not isinstance(value, np.random.RandomState):
+            params[name] = value
+    return {"method": method_name(estimator), "params": params}
+
+
+def _built(about: dict[str, Any]) -> SequenceLabeller:
+    """The estimator, not fitted, that was described."""
+    params = {}
+    for name, value in about["params"].items():
+        if name == "constraints" and value is not None:
+            params[name] = rules_from_dict(value)
+        else:
+            params[name] = _built(value) if isinstance(value, dict) else value
+    return METHODS[about["method"]](**params)
 
 
 def _plain(value: Any) -> Any:

@@ -127,7 +127,9 @@ def train(
     checkpoint: Annotated[Path | None, typer.Option(help="a folder to keep the state in")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="go on from the checkpoint")] = False,
     plot: Annotated[Path | None, typer.Option(help="draw the path, as .png or .svg")] = None,
-    seed: Annotated[int, typer.Option(help="seed of the order in which examples are visited")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="seed of the order in which examples are visited, 0 if not given")
+    ] = None,
     threads: Threads = None,
     format: Format = None,
     label_column: LabelColumn = None,

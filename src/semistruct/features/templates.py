@@ -46,6 +46,7 @@ SETS: dict[str, tuple[str, ...]] = {
     # adds 100 word clusters, which are given as cluster(FILE) beside it
     "paper": ("word", "begin", "end", "classes[-1..1]", "prefix(2-4)[-1..1]", "suffix(2-4)[-1..1]"),
     "identity": ("word",),
+    "hmm": ("word", "begin"),
 }  # fmt: skip
 
 

@@ -35,15 +35,11 @@ def decode_under(
 ) -> Found:
     """The k best labellings by score minus the penalty of the instance rules.
 
-    Functions of the user choose among the 50 labellings that are best by the other rules.  With corpus=True the
-    corpus rules, as rules for this batch, change the best labellings further by span switching.  Warns of hard rules
-    that cannot all be obeyed.
+    With corpus=True the corpus rules, as rules for this batch, change the best labellings further by span switching.
+    Warns of hard rules that cannot all be obeyed.
     """
     tables = constraints.compile(X, labels)
-    functions = FunctionRules([rule for rule in tables.functions if rule.level == "instance"], X, labels)
-    found = find_best(batch, weights, tables, k=max(k, CANDIDATES) if functions else k, width=width, n_jobs=n_jobs)
-    if functions:
-        found = _chosen(found, functions, batch, k)
+    found = best_under(batch, weights, tables, k=k, width=width, n_jobs=n_jobs)
     if corpus and len(tables.corpus):
         ones = np.ones(len(batch))
         matched = match(batch, weights, tables, ones, start=found.labels[0], loss=0.0, n_jobs=n_jobs)
@@ -51,6 +47,23 @@ def decode_under(
         found = Found(matched.labels[None], found.values[:, :1], np.where(changed, np.inf, found.ceiling))
     _warn_of_clashes(found.labels[0], batch, weights, constraints, tables, X, n_jobs)
     return found
+
+
+def best_under(
+    batch: SequenceBatch,
+    weights: ChainWeights,
+    tables: RuleTables,
+    *,
+    k: int = 1,
+    known: np.ndarray | None = None,
+    width: int = WIDTH,
+    n_jobs: int | None = None,
+) -> Found:
+    """`find_best` for all instance rules: functions of the user choose among the 50 best by the other rules."""
+    functions = FunctionRules([rule for rule in tables.functions if rule.level == "instance"], tables.X, tables.labels)
+    candidates = max(k, CANDIDATES) if functions else k
+    found = find_best(batch, weights, tables, k=candidates, known=known, width=width, n_jobs=n_jobs)
+    return _chosen(found, functions, batch, k) if functions else found
 
 
 def _chosen(found: Found, functions: FunctionRules, batch: SequenceBatch, k: int) -> Found:

@@ -237,7 +237,8 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
     """Write the len(paths) best labellings and their values (-1 and -inf where fewer were found); True if exact.
 
     ahead  (T, Y) best score of the rest, tolls paid
-    If only the best is wanted, prefixes that another one dominates are struck.
+    If only the best is wanted, prefixes that another one dominates are struck.  If more are wanted, prefixes whose last
+    label stays come first; if these fill the layer, others whose bound is below theirs have no place in it (`cut`).
     """
     T, Y = unary.shape
     G, room = track.size, width * Y
@@ -250,18 +251,26 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
     hits, exact, alive = np.empty(most_hits(events), np.int64), True, 1
     old_score[0], old_spare[0], old_run[0] = 0.0, allowance(toll, track), 0
     for t in range(T):
-        n, many = ZERO, 0
+        n, many, cut = ZERO, 0, floor
         for z in range(Y):
             head[z] = -1
-        for p in range(alive):
+        for j in range(2 * alive if len(values) > 1 else alive):
+            p, stays = j % alive, j < alive
+            if j == alive and n == width:
+                cut = max(floor, np.min(score[:n] + rest[:n]))
             y = MINUS_ONE if t == 0 else np.int64(label[t - 1, p])
             for z in range(Y):
+                if len(values) > 1 and (y == z) != stays:
+                    continue
                 s, r = old_score[p] + unary[t, z], old_spare[p] + ahead[t, z]
                 if t > 0:
                     s += step[kind[t], y, z]
                 if y != z:
                     r -= refund(toll, track, z, old_rows[p, track.blocks[z]] if track.blocks[z] >= 0 else 0)
                 if s + r < floor or s == -np.inf:
+                    continue
+                if s + r < cut:
+                    many += 1
                     continue
                 for g in range(G):
                     rows[n, g] = old_rows[p, g]

@@ -102,7 +102,7 @@ class WithShares:
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
         f, gradient = self.objective(w)
         loss, tokens, trans = self.shares(self.unpack(w))
-        return f + self.rate * loss, gradient + self.rate * self.pack(tokens, trans)
+        return f + self.rate * loss, gradient + self.rate * self.pack(ChainWeights(tokens, trans))
 
 
 def _relative(p: np.ndarray, q: np.ndarray) -> np.ndarray:

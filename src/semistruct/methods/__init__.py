@@ -3,25 +3,31 @@
 from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.methods.ap import AlternatingProjections
 from semistruct.methods.base import SequenceLabeller
+from semistruct.methods.codl import CODL
 from semistruct.methods.crf import CRF
 from semistruct.methods.daso import DASO
 from semistruct.methods.ge import GeneralizedExpectation
+from semistruct.methods.hmm import HMM
 from semistruct.methods.projected import PosteriorRegularization
 from semistruct.methods.ssvm import SSVM
 
 METHODS: dict[str, type[SequenceLabeller]] = {
     "annealed": AnnealedSSVM,
     "ap": AlternatingProjections,
+    "codl": CODL,
     "crf": CRF,
     "daso": DASO,
     "ge": GeneralizedExpectation,
+    "hmm": HMM,
     "pr": PosteriorRegularization,
     "ssvm": SSVM,
 }
 
 __all__ = [
+    "CODL",
     "CRF",
     "DASO",
+    "HMM",
     "METHODS",
     "SSVM",
     "AlternatingProjections",

@@ -131,5 +131,5 @@ class AlternatingProjections(ProjectedMethod):
             eta=self.eta, seen=state.stage * len(task.batch), seed=seed,
         )  # fmt: skip
         objective = Objective(task.batch, len(task.labels), weight, goal, self.n_jobs)
-        before, after = (objective(objective.pack(c.tokens, c.trans))[0] for c in (state.chain, chain))
+        before, after = (objective(objective.pack(c))[0] for c in (state.chain, chain))
         return chain, before, after

@@ -39,14 +39,13 @@ class LikelihoodLearner:
         self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
     ) -> Learned:
         """Unknown labels are summed over."""
-        tol = max(self.tol, ROUGH_TOL) if rough else self.tol
-        return self._solve(Objective(batch, self.n_labels, weight, known, self.n_jobs), tol, start)
+        return self._solve(batch, known, weight, max(self.tol, ROUGH_TOL) if rough else self.tol, start)
 
     def learn_expected(
         self, batch: SequenceBatch, goal: Expected, weight: np.ndarray, *, start: ChainWeights | None = None
     ) -> Learned:
         """Learn a distribution over labellings; the history begins with where it started."""
-        return self._solve(Objective(batch, self.n_labels, weight, goal, self.n_jobs), self.tol, start)
+        return self._solve(batch, goal, weight, self.tol, start)
 
     def learn_mixture(
         self, batch: SequenceBatch, labellings: np.ndarray, share: np.ndarray, weight: np.ndarray
@@ -60,16 +59,17 @@ class LikelihoodLearner:
             steps += one.steps
         return self.learn_expected(batch, Expected(tokens, steps), weight)
 
-    def _solve(self, objective: Objective, tol: float, start: ChainWeights | None) -> Learned:
-        found = solve(
-            objective,
-            l1=self.l1,
-            tol=tol,
-            max_iterations=self.max_iterations,
-            start=start,
-            watch=self.watch,
-            warn=self.warn,
-        )
+    def _solve(
+        self,
+        batch: SequenceBatch,
+        goal: np.ndarray | Expected,
+        weight: np.ndarray,
+        tol: float,
+        start: ChainWeights | None,
+    ) -> Learned:
+        objective = Objective(batch, self.n_labels, weight, goal, self.n_jobs, merge=not self.l1)
+        limits: dict[str, Any] = {"l1": self.l1, "tol": tol, "max_iterations": self.max_iterations}
+        found = solve(objective, **limits, start=start, watch=self.watch, warn=self.warn)
         return Learned(found.chain, found.chain, [asdict(record) for record in found.history], found.stop)
 
 

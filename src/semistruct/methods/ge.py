@@ -99,7 +99,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
             return
         batch, known, weight = task.labelled
         rate = self.ratio * self.C_ * float(weight.sum())
-        losses = Objective(batch, len(task.labels), self.C_ * weight, known, self.n_jobs)
+        losses = Objective(batch, len(task.labels), self.C_ * weight, known, self.n_jobs, merge=False)
         objective = WithShares(losses, Shares(task.opened, task.tables, self.n_jobs), rate)
         solution = solve(objective, tol=self.tol, max_iterations=self.max_iterations, start=state.chain)
         old, state.labels = (

@@ -30,6 +30,7 @@ from semistruct.methods.task import Task
 from semistruct.solvers.crf import Expected
 
 START_TOL, START_ITERATIONS = 1e-4, 1000  # of the supervised start
+PROJECT_TOL = 1e-3  # of the multipliers, in expected events per sequence
 SETTLED = 1e-4  # rounds end when the objective falls by less than this share
 UNMET = 0.01  # a hard expectation is told of when it is missed by more, per sequence
 
@@ -77,9 +78,8 @@ class ProjectedMethod(Probabilities, PathMethod):
 
     def _projector(self, task: Task) -> Projector:
         expectations = self._expectations(task)
-        return Projector(
-            task.opened, expectations, task.open_known, rounds=self.project_iterations, n_jobs=self.n_jobs
-        )  # fmt: skip
+        limits: dict[str, Any] = {"tol": PROJECT_TOL, "rounds": self.project_iterations}
+        return Projector(task.opened, expectations, task.open_known, **limits, n_jobs=self.n_jobs)
 
     def _walk(self, task: Task, run: Run) -> Iterator[State]:
         state, projector, rounds = run.state, self._projector(task), self._rounds()

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
-from semistruct.batch import UNKNOWN, SequenceBatch
+from semistruct.batch import UNKNOWN, SequenceBatch, ranges
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.constraints import Constraints
 from semistruct.errors import DataError
@@ -56,6 +56,30 @@ class Learner(Protocol):
         rough  no more exact than is needed to compare parameters
         """
         ...
+
+
+@runtime_checkable
+class MixtureLearner(Protocol):
+    """A learner that can learn several labellings of a sequence at once, without copies of it."""
+
+    def learn_mixture(
+        self, batch: SequenceBatch, labellings: np.ndarray, share: np.ndarray, weight: np.ndarray
+    ) -> Learned: ...
+
+
+def learn_mixture(
+    learner: Learner, batch: SequenceBatch, labellings: np.ndarray, share: np.ndarray, weight: np.ndarray
+) -> Learned:
+    """Learn several labellings (K, n_tokens) of each sequence; share (n, K) says how much each of them counts.
+
+    A learner that cannot do that gets copies of the sequences, which disagree with each other and are learned roughly.
+    """
+    if isinstance(learner, MixtureLearner):
+        return learner.learn_mixture(batch, labellings, share, weight)
+    which, row = np.nonzero(share)
+    tokens = ranges(batch.offsets[which], batch.lengths[which])
+    labels = labellings[np.repeat(row, batch.lengths[which]), tokens]
+    return learner.learn(batch.take(which), labels, share[which, row] * weight[which], rough=True)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from threadpoolctl import threadpool_limits
 from semistruct.batch import UNKNOWN, SequenceBatch, ranges
 from semistruct.chain.inference import ChainWeights
 from semistruct.chain.posterior import posterior, summed_steps
+from semistruct.solvers.merging import merged
 from semistruct.threads import spread
 
 MEMORY = 6  # pairs of differences that L-BFGS-B remembers
@@ -105,7 +106,7 @@ class Columns:
 
 
 class Objective:
-    """P without its l1 part, and its gradient, for weights laid end to end."""
+    """P without its l1 part, and its gradient, for weights laid end to end; those of merged features (merge=True)."""
 
     def __init__(
         self,
@@ -114,15 +115,18 @@ class Objective:
         weight: np.ndarray,
         goal: np.ndarray | Expected,
         n_jobs: int | None = None,
+        merge: bool = True,
     ) -> None:
         """goal: labels (n_tokens,), UNKNOWN where they are not known, or a distribution."""
+        self.merged = merged(batch) if merge else None
+        batch = self.merged.batch if self.merged else batch
         self.batch, self.n_labels, self.weight, self.n_jobs = batch, n_labels, weight, n_jobs
         self.token_weight = np.repeat(weight, batch.lengths)[:, None]
         self.columns = Columns(batch, n_jobs)
         self.partial: tuple[SequenceBatch, np.ndarray, np.ndarray, np.ndarray] | None = None
         if not isinstance(goal, Expected):
             goal = self._expected(goal)
-        self.goal = self.pack(self.columns.gather(goal.tokens * self.token_weight), summed_steps(goal.steps))
+        self.goal = self._flat(self.columns.gather(goal.tokens * self.token_weight), summed_steps(goal.steps))
 
     def _expected(self, labels: np.ndarray) -> Expected:
         """What is fixed about the labels; sequences with unknown ones are left for `__call__`."""
@@ -140,15 +144,24 @@ class Objective:
         """How many weights there are."""
         return self.batch.n_features * self.n_labels + self.batch.n_kinds * self.n_labels**2
 
-    def pack(self, tokens: np.ndarray, trans: np.ndarray) -> np.ndarray:
-        return np.concatenate([tokens.ravel(), trans.ravel()])
+    def pack(self, chain: ChainWeights) -> np.ndarray:
+        """The weights laid end to end."""
+        return self._flat(self.merged.shrink(chain.tokens) if self.merged else chain.tokens, chain.trans)
 
     def unpack(self, w: np.ndarray) -> ChainWeights:
+        """The weights of all features."""
+        chain = self._chain(w)
+        return ChainWeights(self.merged.expand(chain.tokens), chain.trans) if self.merged else chain
+
+    def _flat(self, tokens: np.ndarray, trans: np.ndarray) -> np.ndarray:
+        return np.concatenate([tokens.ravel(), trans.ravel()])
+
+    def _chain(self, w: np.ndarray) -> ChainWeights:
         F, Y, K = self.batch.n_features, self.n_labels, self.batch.n_kinds
         return ChainWeights(w[: F * Y].reshape(F, Y), w[F * Y :].reshape(K, Y, Y))
 
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]:
-        chain = self.unpack(w)
+        chain = self._chain(w)
         p = posterior(self.batch, chain, weight=self.weight, n_jobs=self.n_jobs)
         marginal, steps, losses = p.marginal, p.steps, self.weight @ p.log_z
         marginal *= self.token_weight
@@ -157,7 +170,7 @@ class Objective:
             q = posterior(batch, chain, weight=weight, known=known, n_jobs=self.n_jobs)
             marginal[tokens] -= q.marginal * self.token_weight[tokens]
             steps, losses = steps - q.steps, losses - weight @ q.log_z
-        gradient = self.pack(self.columns.gather(marginal), summed_steps(steps))
+        gradient = self._flat(self.columns.gather(marginal), summed_steps(steps))
         gradient += w - self.goal
         return float(0.5 * (w @ w) + losses - w @ self.goal), gradient
 
@@ -167,7 +180,7 @@ class Weighable(Protocol):
 
     @property
     def size(self) -> int: ...
-    def pack(self, tokens: np.ndarray, trans: np.ndarray) -> np.ndarray: ...
+    def pack(self, chain: ChainWeights) -> np.ndarray: ...
     def unpack(self, w: np.ndarray) -> ChainWeights: ...
     def __call__(self, w: np.ndarray) -> tuple[float, np.ndarray]: ...
 
@@ -187,7 +200,7 @@ def solve(
     warn  when max_iterations come first
     """
     size = objective.size
-    x = np.zeros(size) if start is None else objective.pack(start.tokens, start.trans)
+    x = np.zeros(size) if start is None else objective.pack(start)
     began = time.perf_counter()
     history: list[Record] = []
     last: list[Any] = [0.0, None]

@@ -1,0 +1,198 @@
+"""Constraint-driven learning: labelling under rules and learning in turns."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, cast
+
+import numpy as np
+from sklearn.base import clone
+
+from semistruct import params
+from semistruct.chain.inference import ChainWeights, decode
+from semistruct.constraints import Constraints
+from semistruct.errors import ParameterError, RuleWarning
+from semistruct.matching.decoding import best_under
+from semistruct.matching.search import WIDTH, Found
+from semistruct.methods.hmm import HMM
+from semistruct.methods.path import SELECT, PathMethod, Run, Watch
+from semistruct.methods.state import State
+from semistruct.methods.supervised import Learner, SupervisedMethod, learn_mixture
+from semistruct.methods.task import Task
+
+PENALTY = 9.21  # -log(1e-4)
+
+
+class CODL(PathMethod):
+    """Constraint-driven learning (Chang, Ratinov and Roth, ACL 2007) with any supervised method:
+
+        w_0 = learn(labelled sequences),  w = w_0
+        repeat:  T = the k best labellings of every unlabelled sequence by  score(y; w) - penalty(y)
+                 w = gamma w_0 + (1 - gamma) learn(T)
+
+    The last line is about the probabilities of an HMM, and about the weights of other methods.  Labelled sequences
+    speak through w_0 alone.  Rules for a whole corpus play no part in it.  Without rules and with k=1 this is hard
+    expectation-maximisation, held back by w_0.
+
+    Parameters
+    ----------
+    base : the supervised method that learns, e.g. SSVM(); None for HMM().  Features and C are its own.
+    constraints : the rules
+    k : how many labellings of a sequence are learned, all with equal weight; fewer where there are no more.  Methods
+        that cannot learn several labellings at once get copies, which takes them k times as long.
+    gamma : the share of w_0 in the weights
+    rounds : of labelling and learning
+    penalty : what a broken rule costs whose weight was left open, in units of the scores (logarithms for an HMM)
+    beam : how many prefixes the search for labellings keeps, but no fewer than k; None for so many that it is almost
+        always exact
+    select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
+        fewest known mistakes (see `semistruct.methods.points`); "last"; "auto": "dev" if there is dev data, else
+        "labels-free".  The supervised start is a point too, so that unlabelled data that hurts is left alone.
+    n_jobs : threads, None for all; does not change the result
+    random_state : seed of the folds by which the base chooses C, if it has to
+
+    Attributes
+    ----------
+    model_ : labels, features and weights of the chosen point
+    labels_ : the labels of the unlabelled sequences at the chosen point, those of X (y is None) first
+    C_, search_ : as for the supervised methods
+    history_ : list of dicts, one per half-step: cycle, step ("label" or "learn"), objective, penalty, broken, switched,
+        exact; the objective is the score of the known labels and the best labellings together, less the penalty
+    path_ : list of dicts, one per point: cycle, dev_accuracy, mistakes, chosen
+    explanation_ : the rules the supervised model broke and those still broken, and which labels moved
+    stop_ : "finished" or "interrupted"
+    """
+
+    axis: ClassVar = "cycle"
+    axis_text: ClassVar = "number of cycles of labelling and learning"
+    rules: ClassVar = {
+        "base": params.none
+        | params.Rule(
+            "a supervised method such as HMM() or SSVM(), which has a method learner(n_labels)",
+            lambda value: isinstance(value, SupervisedMethod),
+        ),
+        "constraints": params.none | params.constraints,
+        "k": params.at_least_one,
+        "gamma": params.share,
+        "rounds": params.at_least_one,
+        "penalty": params.positive,
+        "beam": params.none | params.at_least_one,
+        "select": SELECT,
+        "n_jobs": params.none | params.at_least_one,
+        "random_state": params.seed,
+    }
+
+    def __init__(
+        self,
+        base: SupervisedMethod | None = None,
+        constraints: Constraints | None = None,
+        k: int = 50,
+        gamma: float = 0.1,
+        rounds: int = 5,
+        penalty: float = PENALTY,
+        beam: int | None = None,
+        select: str = "auto",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.base = base
+        self.constraints = constraints
+        self.k = k
+        self.gamma = gamma
+        self.rounds = rounds
+        self.penalty = penalty
+        self.beam = beam
+        self.select = select
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def features(self) -> str | Sequence[str]:  # type: ignore[override]
+        """Those of the base."""
+        return self._base.features
+
+    @property
+    def C(self) -> float | str:  # type: ignore[override]
+        """That of the base."""
+        return self._base.C
+
+    @property
+    def _base(self) -> SupervisedMethod:
+        return HMM() if self.base is None else self.base
+
+    def learner(self, n_labels: int, watch: Watch | None = None) -> Learner:
+        return clone(self._base).set_params(n_jobs=self.n_jobs).learner(n_labels, watch)
+
+    def _matched_rules(self) -> Constraints | None:
+        return None if self.constraints is None else self.constraints.softened(self.penalty)
+
+    def _check_task(self, task: Task) -> None:
+        if self._base.constraints is not None:
+            raise ParameterError(f"CODL(base={self.base!r:.60}): give the constraints to CODL, not to its base")
+        tables = task.tables
+        ignored = [rule.text for rule in (*tables.rules, *tables.functions) if rule.level == "corpus"]
+        if ignored:
+            told = f"CODL learns from rules for single sequences only, not from {', '.join(map(repr, ignored))}"
+            warnings.warn(told, RuleWarning, stacklevel=3)
+
+    def _stages(self, task: Task) -> list[float]:
+        return [float(cycle) for cycle in range(1, self.rounds + 1)]
+
+    def _walk(self, task: Task, run: Run) -> Iterator[State]:
+        learner, state, weight = self.learner(len(task.labels)), run.state, task.weight[task.n_fixed :]
+        if not state.extra:
+            state.extra = {"tokens": state.chain.tokens, "trans": state.chain.trans}
+        supervised = ChainWeights(**state.extra)
+        while state.stage < len(run.stages):
+            if state.round == 0:
+                found = self._label(task, state.chain)
+                told = self._told(task, state, found)
+                state.labels = found.labels[0]
+                run.note("label", 1, objective=self._objective(task, state) - told["penalty"], **told)
+                learned = learn_mixture(learner, task.opened, found.labels, shares(found), self.C_ * weight).chain
+                state.chain = getattr(learner, "blend", blend)(learned, supervised, self.gamma)
+                run.note("learn", 1, objective=self._objective(task, state) - told["penalty"], **told)
+                state.round = 1
+                run.save()
+            yield state
+            state.next_stage()
+
+    def _label(self, task: Task, chain: ChainWeights) -> Found:
+        """The k best labellings of the open sequences."""
+        return best_under(
+            task.opened, chain, task.tables,
+            k=self.k, known=task.open_known, width=WIDTH if self.beam is None else self.beam, n_jobs=self.n_jobs,
+        )  # fmt: skip
+
+    def _told(self, task: Task, state: State, found: Found) -> dict[str, float]:
+        """What there is to say of new labels and how they differ from those of the state."""
+        old, best = state.labels, found.labels[0]
+        if old is None:
+            old = decode(task.opened, state.chain, known=task.open_known, n_jobs=self.n_jobs)[0]
+        scores = decode(task.opened, state.chain, known=best, n_jobs=self.n_jobs)[1]
+        return {
+            "penalty": float(np.sum(scores - found.values[:, 0])),
+            "broken": int(np.sum(task.tables.broken(best, self.n_jobs).any(axis=1))),
+            "switched": int(np.sum(best != old)),
+            "exact": float(np.mean(found.exact)),
+        }
+
+    def _objective(self, task: Task, state: State) -> float:
+        """The score of the known labels and those of the state."""
+        labels = np.append(task.known[: task.first_open], cast(np.ndarray, state.labels))
+        return float(decode(task.batch, state.chain, known=labels, n_jobs=self.n_jobs)[1].sum())
+
+
+def shares(found: Found) -> np.ndarray:
+    """(n, k): the labellings that were found of a sequence share it equally."""
+    there = found.values > -np.inf
+    return there / there.sum(axis=1, keepdims=True)
+
+
+def blend(learned: ChainWeights, supervised: ChainWeights, gamma: float) -> ChainWeights:
+    """Of two models, gamma of the second, for learners that have no way of their own."""
+    return ChainWeights(
+        gamma * supervised.tokens + (1 - gamma) * learned.tokens,
+        gamma * supervised.trans + (1 - gamma) * learned.trans,
+    )

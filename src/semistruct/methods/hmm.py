@@ -1,0 +1,208 @@
+"""The hidden Markov model, learned by counting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from semistruct import params
+from semistruct.batch import SequenceBatch
+from semistruct.chain.inference import ChainWeights, decode
+from semistruct.constraints import Constraints
+from semistruct.errors import DataError
+from semistruct.methods.supervised import COMPLETIONS, Learned, SupervisedMethod, filled
+
+SMOOTHING = 0.01
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How often what was seen, in weighted sequences.
+
+    features (F, Y)     with each label
+    tokens (Y,)         with each label
+    steps (K, Y, Y)     of each kind, from label to label
+    first (Y,)          labels of first tokens
+    begin               the feature that tells first tokens from others, None if there is none
+    """
+
+    features: np.ndarray
+    tokens: np.ndarray
+    steps: np.ndarray
+    first: np.ndarray
+    begin: int | None
+
+    @classmethod
+    def of(
+        cls, batch: SequenceBatch, labellings: np.ndarray, share: np.ndarray, weight: np.ndarray, n_labels: int
+    ) -> Counts:
+        """labellings (K, n_tokens), of which each counts as much as share (n, K) says; weight (n,) of the sequences."""
+        Y, n, starts = n_labels, batch.n_tokens, batch.offsets[:-1]
+        owner = np.repeat(np.arange(len(batch)), batch.lengths)
+        later = np.setdiff1d(np.arange(n), starts)
+        here, steps = np.zeros(n * Y), np.zeros(batch.n_kinds * Y * Y)
+        for row, part in zip(labellings, (share * weight[:, None]).T, strict=True):
+            y, w = np.maximum(row, 0).astype(np.int64), part[owner]  # UNKNOWN has no share
+            here += np.bincount(np.arange(n) * Y + y, w, len(here))
+            steps += np.bincount((batch.kind[later] * Y + y[later - 1]) * Y + y[later], w[later], len(steps))
+        labels = here.reshape(n, Y)
+        return cls(
+            features=_matrix(batch).T @ labels,
+            tokens=labels.sum(axis=0),
+            steps=steps.reshape(-1, Y, Y),
+            first=labels[starts].sum(axis=0),
+            begin=_begin(batch),
+        )
+
+    def weights(self, smoothing: float) -> ChainWeights:
+        """The logarithms of relative frequencies, `smoothing` added to every count of what can be."""
+        seen = np.max(self.features, axis=1) > 0
+        if self.begin is not None:
+            seen[self.begin] = False
+        tokens = np.zeros(self.features.shape)
+        tokens[seen] = np.log(self.features[seen] + smoothing) - np.log(self.tokens + smoothing * max(seen.sum(), 1))
+        if self.begin is not None:
+            tokens[self.begin] = _log_shares(self.first + smoothing)
+        trans = _log_shares(self.steps + smoothing)
+        trans[1:] -= trans[0]  # which is in force at every step
+        return ChainWeights(tokens, trans)
+
+
+def _log_shares(counts: np.ndarray) -> np.ndarray:
+    return np.log(counts) - np.log(counts.sum(axis=-1, keepdims=True))
+
+
+def _matrix(batch: SequenceBatch) -> csr_array:
+    """The features of tokens, (n_tokens, F)."""
+    values = np.broadcast_to(batch.values, len(batch.indices)) if len(batch.values) == 1 else batch.values
+    if (values < 0).any():
+        raise DataError("an HMM counts features; it cannot learn from negative values")
+    return csr_array((values, batch.indices, batch.indptr), shape=(batch.n_tokens, batch.n_features))
+
+
+def _seen(chain: ChainWeights) -> np.ndarray:
+    """(F,): the features of which it knows something."""
+    return np.max(np.abs(chain.tokens), axis=1) > 0
+
+
+def _begin(batch: SequenceBatch) -> int | None:
+    """The feature that all first tokens have and no others.
+
+    Templates that look at the whole sequence come after words, so it is the last one if a word does the same.
+    """
+    is_first = np.zeros(batch.n_tokens, bool)
+    is_first[batch.offsets[:-1]] = True
+    at_first = np.repeat(is_first, np.diff(batch.indptr))
+    total = np.bincount(batch.indices, minlength=batch.n_features)
+    first = np.bincount(batch.indices[at_first], minlength=batch.n_features)
+    found = np.flatnonzero((total == len(batch)) & (first == len(batch)))
+    return int(found[-1]) if len(found) else None
+
+
+@dataclass(frozen=True)
+class CountLearner:
+    """Relative frequencies; weights of sequences matter relative to each other only."""
+
+    grid: ClassVar[tuple[float, ...]] = (1.0,)
+    default_C: ClassVar[float] = 1.0
+
+    n_labels: int
+    smoothing: float
+    n_jobs: int | None = None
+
+    def learn(
+        self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
+    ) -> Learned:
+        """Unknown labels are filled in, so as to agree with the known ones, and counted in turns."""
+        target, history, stop = filled(batch, known), [], "max_rounds"
+        for _ in range(COMPLETIONS):
+            learned = self.learn_mixture(batch, target[None], np.ones((len(batch), 1)), weight)
+            better = decode(batch, learned.chain, known=known, n_jobs=self.n_jobs)[0]
+            history.append({**learned.history[0], "switched": int(np.sum(better != target))})
+            if np.array_equal(better, target):
+                stop = "converged"
+                break
+            target = better
+        return Learned(learned.chain, None, history, stop)
+
+    def learn_mixture(
+        self, batch: SequenceBatch, labellings: np.ndarray, share: np.ndarray, weight: np.ndarray
+    ) -> Learned:
+        """Learn several labellings (K, n_tokens) of each sequence; share (n, K) says how much each of them counts."""
+        counts = Counts.of(batch, labellings, share, weight / (weight.mean() or 1.0), self.n_labels)
+        chain = counts.weights(self.smoothing)
+        likelihood = float((counts.features * chain.tokens).sum() + (counts.steps * chain.step).sum())
+        return Learned(chain, None, [{"log_likelihood": likelihood}], "converged")
+
+    def blend(self, learned: ChainWeights, supervised: ChainWeights, gamma: float) -> ChainWeights:
+        """Of two models, gamma of the second: probabilities are mixed.  A feature one has not seen is the other's."""
+        theirs, ours = gamma * _seen(supervised), (1 - gamma) * _seen(learned)
+        total, tokens = ours + theirs, np.zeros(learned.tokens.shape)
+        mixed = ours[:, None] * np.exp(learned.tokens) + theirs[:, None] * np.exp(supervised.tokens)
+        tokens[total > 0] = np.log(mixed[total > 0] / total[total > 0, None])
+        trans = np.asarray(np.log((1 - gamma) * np.exp(learned.step) + gamma * np.exp(supervised.step)))
+        trans[1:] -= trans[0]
+        return ChainWeights(tokens, trans)
+
+
+class HMM(SupervisedMethod):
+    """Hidden Markov model: the probability of labels and features together,
+
+        p(x, y) = p(y_1) p(y_2 | y_1) ... p(y_T | y_T-1) p(x_1 | y_1) ... p(x_T | y_T),
+
+    as relative frequencies in the labelled sequences.  If a token has several features, they are taken for
+    independent given its label.  A feature that was never seen with any label is left out: it says nothing about them.
+    The start p(y_1) is learned where some feature is on at first tokens only, as `begin` is; else all labels are
+    equally likely to be first.
+
+    Unlabelled sequences teach it nothing; for that see `CODL`.  Unknown labels within a sequence are filled in with the
+    best labelling that agrees with the known ones, in turns with counting.
+
+    Parameters
+    ----------
+    smoothing : added to every count
+    features : a feature set ("hmm": words and the start) or a list of templates; unused if X already holds features
+    constraints : Constraints; they do not change what is learned, but `predict(X, constraints=True)` obeys them, hard
+        ones always and others as far as `semistruct.methods.trust` makes them weigh
+    n_jobs : threads, None for all; does not change the result
+
+    Attributes
+    ----------
+    model_ : labels, features and weights, which are logarithms of probabilities
+    history_ : list of dicts with log_likelihood and switched (labels filled in anew), one per round of filling in
+    stop_ : "converged" or "max_rounds"
+
+    Examples
+    --------
+    >>> model = HMM().fit([["A", ".", "Turing"], ["1936"]], [["author"] * 3, ["date"]])
+    >>> model.predict([["B", ".", "Turing"]])
+    [['author', 'author', 'author']]
+    """
+
+    rules: ClassVar = {
+        "smoothing": params.positive,
+        "features": params.features,
+        "constraints": params.none | params.constraints,
+        "n_jobs": params.none | params.at_least_one,
+    }
+    C = 1.0
+    random_state = 0
+
+    def __init__(
+        self,
+        smoothing: float = SMOOTHING,
+        features: str | Sequence[str] = "hmm",
+        constraints: Constraints | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.smoothing = smoothing
+        self.features = features
+        self.constraints = constraints
+        self.n_jobs = n_jobs
+
+    def learner(self, n_labels: int, watch: Callable[[Any], None] | None = None) -> CountLearner:
+        return CountLearner(n_labels, self.smoothing, self.n_jobs)
