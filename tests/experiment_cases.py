@@ -44,6 +44,7 @@ def record(method, size, seed, points, *, corpus="citations", pool=None, synthet
             "synthetic": synthetic,
         },
         "rules": {"learning": "citations-codl", "left_out": [], "predicting": "citations-codl"},
+        "features": "paper",
         "params": {},
         "C": 1.0,
         "search": [],

@@ -79,10 +79,12 @@ def fit(entry: Entry, task: Task) -> Fitted:
 def _fit_one(entry: Entry, params: Any, task: Task) -> Any:
     kind: Any = METHODS[entry.method]
     estimator = kind()
-    given = {
+    given: dict[str, Any] = {
         "C": "auto", "features": task.features, "constraints": task.taught, "n_jobs": task.jobs, "select": "dev",
         **(QUICK.get(entry.method, {}) if task.quick else {}), **params,
     }  # fmt: skip
+    if entry.own_features:
+        del given["features"]
     known = estimator.get_params()
     estimator.set_params(**{key: value for key, value in given.items() if key in known})
     offered = {"dev": task.dev, "unlabeled": task.pool, "keep_models": True, "watch": task.watch}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import log
 from typing import Any
 
 from semistruct.constraints import Constraints
@@ -36,6 +37,7 @@ class Entry:
     form    of the rules that the method can learn with: "all", "expectations" (no lengths, order or functions),
             "shares" (corpus rules about shares; rules about words become such)
     tries   settings to choose among on dev data
+    own_features  those of the method, whatever the others have
     """
 
     title: str
@@ -43,15 +45,16 @@ class Entry:
     column: int = 0
     form: str = "all"
     tries: tuple[Mapping[str, Any], ...] = field(default=({},))
+    own_features: bool = False
 
 
 LINEUP = {
-    "hmm": Entry("HMM, supervised", "hmm"),
+    "hmm": Entry("HMM, supervised", "hmm", own_features=True),
     "crf": Entry("CRF, supervised", "crf"),
     "ssvm": Entry("SSVM, supervised", "ssvm"),
     "annealed": Entry("annealed SSVM", "annealed"),
     "annealed-ours": Entry("annealed SSVM, our rules", "annealed", column=3),
-    "codl": Entry("CODL", "codl"),
+    "codl": Entry("CODL", "codl", tries=({"penalty": -log(1e-4)}, {"penalty": -log(0.1)}), own_features=True),
     "pr": Entry("PR", "pr", column=1, form="expectations"),
     "daso": Entry("DASO", "daso", column=1, form="expectations", tries=({"rounds": 1},)),  # 10 take minutes
     "ap": Entry("alternating projections", "ap", column=2, form="expectations"),

@@ -79,6 +79,7 @@ def run(
             "reported": len(draw.report), "reported_on": material.reported_on, "synthetic": material.synthetic,
         },
         "rules": {"learning": taught.name, "left_out": taught.left_out, "predicting": name},
+        "features": "its own" if LINEUP[config.method].own_features else frame.features,
         "params": fitted.params,
         "C": getattr(estimator, "C_", None),
         "search": fitted.search,

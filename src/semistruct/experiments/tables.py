@@ -153,6 +153,9 @@ def comparison(view: View, size: str) -> Table:
             for name, (listed, rules) in left_out.items()
         ),
     ]
+    own = [LINEUP[method].title for method in ranked if LINEUP[method].own_features]
+    if own:
+        notes.append(f"{' and '.join(own)}: words and the start of a sequence as the only features, as published.")
     if comparable:
         named = {f.source for m in view.methods for d in shown if (f := _figure(view, m, d)) is not None}
         notes += [MEANINGS, *(f"{key}: {SOURCES[key]}." for key in SOURCES if key in named)]
