@@ -191,6 +191,11 @@ def test_rules_without_a_form_are_left_out():
     assert {rule.level for rule in lineup.learning("citations", "ge").rules.rules} == {"corpus"}
 
 
+def test_settings_may_be_those_of_a_corpus():
+    assert lineup.entry_of("apartments", "codl").tries[0]["penalty"] == pytest.approx(2.3026, abs=1e-4)
+    assert lineup.entry_of("citations", "codl") == lineup.LINEUP["codl"]
+
+
 def test_the_best_setting_on_dev_data_is_taken():
     entry = lineup.Entry("x", "ssvm", tries=({"max_passes": 1, "tol": 100.0}, {"tol": 0.01}))
     data = made("synthetic", few=True)

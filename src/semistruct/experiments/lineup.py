@@ -7,7 +7,7 @@ one that labels dev data best.  Rules at prediction are the same for all: those 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any
 
@@ -26,6 +26,7 @@ RULES = {
 }
 RULES["synthetic"] = RULES["citations"]
 
+PUBLISHED_FOR = {"apartments": {"codl": {"penalty": -log(0.1)}}}  # settings that are not those of citations
 QUICK = {"annealed": {"schedule": [1.0, 10.0], "rounds": 2}}
 
 
@@ -54,7 +55,7 @@ LINEUP = {
     "ssvm": Entry("SSVM, supervised", "ssvm"),
     "annealed": Entry("annealed SSVM", "annealed"),
     "annealed-ours": Entry("annealed SSVM, our rules", "annealed", column=3),
-    "codl": Entry("CODL", "codl", tries=({"penalty": -log(1e-4)}, {"penalty": -log(0.1)}), own_features=True),
+    "codl": Entry("CODL", "codl", own_features=True),
     "pr": Entry("PR", "pr", column=1, form="expectations"),
     "daso": Entry("DASO", "daso", column=1, form="expectations", tries=({"rounds": 1},)),  # 10 take minutes
     "ap": Entry("alternating projections", "ap", column=2, form="expectations"),
@@ -76,6 +77,12 @@ class Learning:
 def applying(corpus: str) -> list[str]:
     """The lines that there are for a corpus."""
     return [name for name, entry in LINEUP.items() if entry.method in METHODS and _list(corpus, entry.column)]
+
+
+def entry_of(corpus: str, name: str) -> Entry:
+    """A line with the settings for a corpus."""
+    entry, extra = LINEUP[name], PUBLISHED_FOR.get(corpus, {}).get(name, {})
+    return replace(entry, tries=tuple({**extra, **params} for params in entry.tries))
 
 
 def predicting(corpus: str, name: str) -> tuple[str, Constraints]:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from semistruct.experiments.fitting import Fitted, Task, Watch, fit
-from semistruct.experiments.lineup import LINEUP, learning, predicting
+from semistruct.experiments.lineup import LINEUP, entry_of, learning, predicting
 from semistruct.experiments.material import Material
 from semistruct.experiments.outcome import Judged
 from semistruct.experiments.plan import Config, Frame
@@ -65,7 +65,7 @@ def run(
     )  # fmt: skip
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
-        fitted = fit(LINEUP[config.method], task)
+        fitted = fit(entry_of(frame.corpus, config.method), task)
         judged = Judged(draw.report, draw.which, rules)
         scored = _scored(fitted, judged, jobs)
     estimator = fitted.estimator

@@ -78,9 +78,11 @@ def as_printed(view: View) -> Table | None:
     notes = [
         f"Mean token accuracy in % over draws, {view.frame['setting']}, without rules at prediction, the point of a "
         "path chosen on dev data.",
-        PEEKS,
     ]
+    if any(line == "annealed" for _, line, _, _ in columns):
+        notes.append(PEEKS)
     if comparable:
+        notes.append(not_the_same(view))
         marks = sorted({mark for *_, mark in columns if mark})
         notes += [MEANINGS, *(f"[{mark}] {MISPRINTS[mark]}" for mark in marks)]
     elif view.corpus == "headers":
@@ -158,10 +160,18 @@ def comparison(view: View, size: str) -> Table:
         notes.append(f"{' and '.join(own)}: words and the start of a sequence as the only features, as published.")
     if comparable:
         named = {f.source for m in view.methods for d in shown if (f := _figure(view, m, d)) is not None}
-        notes += [MEANINGS, *(f"{key}: {SOURCES[key]}." for key in SOURCES if key in named)]
+        notes += [not_the_same(view), MEANINGS, *(f"{key}: {SOURCES[key]}." for key in SOURCES if key in named)]
     if view.select == "best-test":
         notes.append(PEEKS)
     return Table(f"accuracy-{size}", f"{view.name_of(size)} labelled sequences: {view.title}", columns, rows, notes)
+
+
+def not_the_same(view: View) -> str:
+    """What to know before comparing with published figures."""
+    data = view.whole[0]["data"]
+    here = f"ours are of {data['reported_on']} ({data['reported']} sequences with {data['labelled']} labelled)"
+    more = f'; "all" is {view.sizes["all"]} here, and 300 citations or 100 adverts there' if "all" in view.sizes else ""
+    return f"Published figures are of the 100 test sequences of the literature and of other draws, {here}{more}."
 
 
 def _p(p: float) -> str:
