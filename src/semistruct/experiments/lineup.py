@@ -1,7 +1,7 @@
 """The lines of the tables: which method learns with which rules, and what is tried on dev data.
 
 Every method has its published settings; C is chosen on dev data where there is one, and of the settings in `tries` the
-one that labels dev data best.  Rules at prediction are the same for all: those of the column `predict`.
+one that labels dev data best.  Rules at prediction are the same for all.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import log
-from typing import Any
+from typing import Any, NamedTuple
 
 from semistruct.constraints import Constraints
 from semistruct.constraints.base import Rule
@@ -18,11 +18,26 @@ from semistruct.constraints.files import shipped
 from semistruct.constraints.rules import Function
 from semistruct.methods import METHODS
 
-# The rules to predict with and of the margin methods; of methods that expect; of alternating projections; ours.
+
+class Lists(NamedTuple):
+    """Which rules there are for a corpus.
+
+    predict  what all methods predict with, and what margin methods learn with
+    expect   for methods that learn from expectations
+    project  for alternating projections
+    ours     a longer list of our own
+    """
+
+    predict: str
+    expect: str
+    project: str
+    ours: str | None = None
+
+
 RULES = {
-    "citations": ("citations-codl", "citations-daso", "citations-ap", "citations"),
-    "headers": ("headers", "headers", "headers", None),
-    "apartments": ("apartments", "apartments-daso", "apartments-daso", None),
+    "citations": Lists("citations-codl", "citations-daso", "citations-ap", "citations"),
+    "headers": Lists("headers", "headers", "headers"),
+    "apartments": Lists("apartments", "apartments-daso", "apartments-daso"),
 }
 RULES["synthetic"] = RULES["citations"]
 
@@ -34,16 +49,16 @@ QUICK = {"annealed": {"schedule": [1.0, 10.0], "rounds": 2}}
 class Entry:
     """A line.
 
-    column  of RULES: 0, 1, 2 or 3
-    form    of the rules that the method can learn with: "all", "expectations" (no lengths, order or functions),
-            "shares" (corpus rules about shares; rules about words become such)
-    tries   settings to choose among on dev data
+    rules         which of the lists it learns with
+    form          what it can express of them: "all"; "expectations" (no lengths, order or functions); "shares" (corpus
+                  rules about shares; rules about words become such)
+    tries         settings to choose among on dev data
     own_features  those of the method, whatever the others have
     """
 
     title: str
     method: str
-    column: int = 0
+    rules: str = "predict"
     form: str = "all"
     tries: tuple[Mapping[str, Any], ...] = field(default=({},))
     own_features: bool = False
@@ -54,12 +69,12 @@ LINEUP = {
     "crf": Entry("CRF, supervised", "crf"),
     "ssvm": Entry("SSVM, supervised", "ssvm"),
     "annealed": Entry("annealed SSVM", "annealed"),
-    "annealed-ours": Entry("annealed SSVM, our rules", "annealed", column=3),
+    "annealed-ours": Entry("annealed SSVM, our rules", "annealed", rules="ours"),
     "codl": Entry("CODL", "codl", own_features=True),
-    "pr": Entry("PR", "pr", column=1, form="expectations"),
-    "daso": Entry("DASO", "daso", column=1, form="expectations", tries=({"rounds": 1},)),  # 10 take minutes
-    "ap": Entry("alternating projections", "ap", column=2, form="expectations"),
-    "ge": Entry("GE", "ge", column=1, form="shares"),
+    "pr": Entry("PR", "pr", rules="expect", form="expectations"),
+    "daso": Entry("DASO", "daso", rules="expect", form="expectations", tries=({"rounds": 1},)),  # 10 take minutes
+    "ap": Entry("alternating projections", "ap", rules="project", form="expectations"),
+    "ge": Entry("GE", "ge", rules="expect", form="shares"),
     "transductive": Entry("transductive SSVM", "transductive"),
     "continuous": Entry("continuous optimisation", "continuous"),
 }
@@ -76,7 +91,7 @@ class Learning:
 
 def applying(corpus: str) -> list[str]:
     """The lines that there are for a corpus."""
-    return [name for name, entry in LINEUP.items() if entry.method in METHODS and _list(corpus, entry.column)]
+    return [name for name, entry in LINEUP.items() if entry.method in METHODS and _list(corpus, entry.rules)]
 
 
 def entry_of(corpus: str, name: str) -> Entry:
@@ -87,7 +102,7 @@ def entry_of(corpus: str, name: str) -> Entry:
 
 def predicting(corpus: str, name: str) -> tuple[str, Constraints]:
     """(name, rules) at prediction."""
-    listed = _list(corpus, 3 if LINEUP[name].column == 3 else 0)
+    listed = _list(corpus, "ours" if LINEUP[name].rules == "ours" else "predict")
     assert listed is not None
     return listed, Constraints.from_file(listed)
 
@@ -95,7 +110,7 @@ def predicting(corpus: str, name: str) -> tuple[str, Constraints]:
 def learning(corpus: str, name: str) -> Learning:
     """The rules of a line, in the form that its method can learn with."""
     entry = LINEUP[name]
-    listed = _list(corpus, entry.column)
+    listed = _list(corpus, entry.rules)
     assert listed is not None
     rules = Constraints.from_file(listed)
     found = [(rule, _formed(rule, rules, entry.form)) for rule in rules.rules]
@@ -103,9 +118,9 @@ def learning(corpus: str, name: str) -> Learning:
     return Learning(listed, Constraints(kept, rules.labels), [rule.text for rule, formed in found if formed is None])
 
 
-def _list(corpus: str, column: int) -> str | None:
-    name = RULES[corpus][column]
-    return RULES[corpus][1] if column == 2 and name not in shipped() else name
+def _list(corpus: str, which: str) -> str | None:
+    name: str | None = getattr(RULES[corpus], which)
+    return RULES[corpus].expect if which == "project" and name not in shipped() else name
 
 
 def _formed(rule: Rule, rules: Constraints, form: str) -> Rule | None:

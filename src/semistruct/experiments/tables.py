@@ -155,6 +155,7 @@ def comparison(view: View, size: str) -> Table:
             for name, (listed, rules) in left_out.items()
         ),
     ]
+    notes += [f"{name}: settings {told}." for name, told in _settings(view, size).items()]
     own = [LINEUP[method].title for method in ranked if LINEUP[method].own_features]
     if own:
         notes.append(f"{' and '.join(own)}: words and the start of a sequence as the only features, as published.")
@@ -164,6 +165,17 @@ def comparison(view: View, size: str) -> Table:
     if view.select == "best-test":
         notes.append(PEEKS)
     return Table(f"accuracy-{size}", f"{view.name_of(size)} labelled sequences: {view.title}", columns, rows, notes)
+
+
+def _settings(view: View, size: str) -> dict[str, str]:
+    """Of the methods with settings that are not those of their class, or were chosen on dev data."""
+    out = {}
+    for method in view.methods:
+        runs = [run["params"] for run in view.runs(method, size).values()]
+        told = dict.fromkeys(", ".join(f"{key} {value:.4g}" for key, value in params.items()) for params in runs)
+        if any(told):
+            out[LINEUP[method].title] = " or ".join(told)
+    return out
 
 
 def not_the_same(view: View) -> str:
