@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from semistruct.datasets import make_citations
     from semistruct.features import Features
     from semistruct.formats import read, stream, write
-    from semistruct.methods import SSVM, AnnealedSSVM
+    from semistruct.methods import SSVM, AnnealedSSVM, TransductiveSSVM
     from semistruct.metrics import evaluate
     from semistruct.store import load, save
     from semistruct.tokens import tokenize
@@ -26,6 +26,7 @@ _HOME = {
     "Example": "corpus",
     "Features": "features",
     "SSVM": "methods",
+    "TransductiveSSVM": "methods",
     "evaluate": "metrics",
     "load": "store",
     "make_citations": "datasets",
@@ -43,6 +44,7 @@ __all__ = [
     "Corpus",
     "Example",
     "Features",
+    "TransductiveSSVM",
     "__version__",
     "evaluate",
     "load",

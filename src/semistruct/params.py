@@ -39,6 +39,7 @@ def _growing(value: Any) -> bool:
 
 positive = Rule("a number > 0", lambda value: _number(value) and value > 0)
 at_least_one = Rule("a whole number >= 1", lambda value: _whole(value, 1))
+boolean = Rule("True or False", lambda value: isinstance(value, bool))
 none = Rule("None", lambda value: value is None)
 seed = Rule(
     "None, a whole number >= 0 or a numpy RandomState",

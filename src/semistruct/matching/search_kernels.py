@@ -409,10 +409,11 @@ def improve_tolls(toll, track, path, gap):
 
 
 @njit(cache=True, nogil=True)
-def search_sequence(unary, step, kind, first, events, targets, track, widths, paths, values):
+def search_sequence(unary, step, kind, first, events, targets, track, widths, least, paths, values):
     """Write the len(paths) best labellings of one sequence and their values: Viterbi if that obeys, else a search.
 
     widths  of the searches, growing; each finds a better floor for the next, until one is exact
+    least   labellings with a lower value are of no interest
     Returns an upper bound on the value of any labelling, the best value itself if that is certain.
     """
     T, Y = unary.shape
@@ -439,7 +440,9 @@ def search_sequence(unary, step, kind, first, events, targets, track, widths, pa
             break
     if ceiling == -np.inf or (exact and len(paths) == 1):
         return values[0]
-    floor = a_little_below(values[0]) if len(paths) == 1 else -np.inf
+    if ceiling < least:
+        return ceiling
+    floor = max(a_little_below(values[0]), least) if len(paths) == 1 else least
     with_tolls(unary, step, best_toll, tolled, tolled_step)
     max_backward(tolled, tolled_step, kind, best)
     found, value_of = np.empty((len(paths), T), np.int16), np.empty(len(paths))
@@ -451,8 +454,8 @@ def search_sequence(unary, step, kind, first, events, targets, track, widths, pa
                 for t in range(T):
                     paths[r, t] = found[r, t]
             floor = max(floor, a_little_below(value_of[-1]))
-        if exact:
-            return values[0]
+        if exact or (len(paths) == 1 and values[0] >= a_little_below(ceiling)):
+            return max(values[0], min(ceiling, least))
     return ceiling
 
 
@@ -469,5 +472,5 @@ def search_sequences(
         a, b = scorer.offsets[i], scorer.offsets[i + 1]
         unary, kind = local_scores(scorer, costs, i, scale, bonus, known)
         found = paths[:, a:b].copy()
-        ceiling[i] = search_sequence(unary, step, kind, a, events, targets, track, widths, found, values[i])
+        ceiling[i] = search_sequence(unary, step, kind, a, events, targets, track, widths, -np.inf, found, values[i])
         paths[:, a:b] = found

@@ -3,7 +3,12 @@
 from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.methods.base import SequenceLabeller
 from semistruct.methods.ssvm import SSVM
+from semistruct.methods.transductive import TransductiveSSVM
 
-METHODS: dict[str, type[SequenceLabeller]] = {"annealed": AnnealedSSVM, "ssvm": SSVM}
+METHODS: dict[str, type[SequenceLabeller]] = {
+    "annealed": AnnealedSSVM,
+    "ssvm": SSVM,
+    "transductive": TransductiveSSVM,
+}
 
-__all__ = ["METHODS", "SSVM", "AnnealedSSVM", "SequenceLabeller"]
+__all__ = ["METHODS", "SSVM", "AnnealedSSVM", "SequenceLabeller", "TransductiveSSVM"]

@@ -118,7 +118,7 @@ class PathMethod(SequenceLabeller):
         if select == "dev" and dev is None:
             raise ParameterError(f"{type(self).__name__}(select='dev'): there is no dev data")
         task = Task.of(
-            X, y, unlabeled, features=self.features, constraints=self.constraints, sample_weight=sample_weight
+            X, y, unlabeled, features=self._templates(), constraints=self.constraints, sample_weight=sample_weight
         )
         self._check_task(task)
         dev_known = encoded(dev, task.encoder, task.labels)
@@ -148,6 +148,10 @@ class PathMethod(SequenceLabeller):
         if keep_models:
             self.models_ = [replace(self._model(task, p.chain), constraints=self.model_.constraints) for p in points]
         return self
+
+    def _templates(self) -> str | Sequence[str]:
+        """The features to use."""
+        return self.features
 
     def _check_task(self, task: Task) -> None:
         """Refuse what the method cannot learn from."""
