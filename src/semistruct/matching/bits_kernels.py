@@ -1,8 +1,8 @@
 """The best labelling of a sequence when each rule has a price of its own at each place it speaks of.
 
-A bit is 1 where a labelling obeys a rule.  Sequence i has the bits  start[i]:start[i+1], in this order: one per token and
-rule that speaks of it, one per step and rule that speaks of it, and one for all rules about blocks together (the whole).
-price[k] is what a labelling is worth more if bit k is 1.
+A bit is 1 where a labelling obeys a rule.  Sequence i has the bits start[i]:start[i+1], in this order: one per token
+and rule that speaks of it, one per step and rule that speaks of it, and one for all rules about blocks together (the
+whole).  price[k] is what a labelling is worth more if bit k is 1.
 """
 
 from typing import NamedTuple

@@ -41,8 +41,8 @@ class TransductiveSSVM(PathMethod):
     never rises.
 
     Bits come from instance rules that forbid labels of single tokens or steps (words, pattern, starts_with, ends_with,
-    change_only_on, follows, never_follows); at_most_once, exactly_once, present and the count of blocks make the one bit
-    for blocks.  All bits count alike: weights of rules matter in prediction only.  Other rules are refused.
+    change_only_on, follows, never_follows); at_most_once, exactly_once, present and the count of blocks make the one
+    bit for blocks.  All bits count alike: weights of rules matter in prediction only.  Other rules are refused.
     Partly labelled sequences count as labelled ones, their unknown labels filled in as by `SSVM`.
 
     Parameters

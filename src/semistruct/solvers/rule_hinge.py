@@ -13,8 +13,8 @@ on average, the best v has a closed form:
 
 So there is no need for variables v, nor for cutting planes of |v - 1|: what is left is the dual of `sdm`, in which a
 labelling has the loss  sum_k (mu/4 - mu/2 v_k) phi_k(y)  that changes with a.  It is concave in a with a curvature of
-at most mu/4, hence the exact line search of `sdm` with mu / (4 C_j) phi(y).phi(y') added to f(x, y).f(x, y') never lowers
-the dual, and is exact where v_k < 1.  The duality gap is  sum_i C_i (max_y h - sum_y alpha(y) h)  as there.
+at most mu/4, hence the exact line search of `sdm` with mu / (4 C_j) phi(y).phi(y') added to f(x, y).f(x, y') never
+lowers the dual, and is exact where v_k < 1.  The duality gap is  sum_i C_i (max_y h - sum_y alpha(y) h)  as there.
 """
 
 from __future__ import annotations
