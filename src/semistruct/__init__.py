@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from semistruct.datasets import make_citations
     from semistruct.features import Features
     from semistruct.formats import read, stream, write
-    from semistruct.methods import SSVM, AnnealedSSVM, TransductiveSSVM
+    from semistruct.methods import SSVM, AnnealedSSVM, ContinuousTransductiveSSVM, TransductiveSSVM
     from semistruct.metrics import evaluate
     from semistruct.store import load, save
     from semistruct.tokens import tokenize
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _HOME = {
     "AnnealedSSVM": "methods",
     "Constraints": "constraints",
+    "ContinuousTransductiveSSVM": "methods",
     "Corpus": "corpus",
     "Example": "corpus",
     "Features": "features",
@@ -41,6 +42,7 @@ __all__ = [
     "SSVM",
     "AnnealedSSVM",
     "Constraints",
+    "ContinuousTransductiveSSVM",
     "Corpus",
     "Example",
     "Features",
