@@ -4,73 +4,88 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from semistruct import params
-from semistruct.batch import UNKNOWN, SequenceBatch
+from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode, decode_k
 from semistruct.constraints import Constraints
 from semistruct.constraints.events import TokenEvent
 from semistruct.constraints.rules import Proportion
 from semistruct.methods.path import SELECT, PathMethod, Run, Watch
 from semistruct.methods.state import State
-from semistruct.methods.supervised import Learned, filled
+from semistruct.methods.supervised import DEFAULT_C, MarginLearner, seed_from
 from semistruct.methods.task import Task
 from semistruct.solvers.working_sets import Shares, SmoothObjective, WorkingSets, flat, unflat
 
-DEFAULT_C = 10.0
-RELATIVE = (0.1, 0.3, 1.0)
-START_ROUNDS = 10  # of growing the working sets, for the supervised model
+RELATIVE = (0.01, 0.03, 0.1, 0.3)
+START_TOL = 0.01  # the relative gap of the supervised start
+MAX_PASSES = 1000
+START_ROUNDS = 50  # of growing the working sets of labelled sequences
 MEMORY = 10  # of L-BFGS
 
 
-def minimised(objective: SmoothObjective, w: np.ndarray, tol: float, max_steps: int) -> tuple[np.ndarray, float]:
-    """(w, J(w)) by L-BFGS."""
-    options = {"maxiter": max_steps, "ftol": tol, "gtol": 0.0, "maxcor": MEMORY}
-    found = minimize(objective, w, jac=True, method="L-BFGS-B", options=options)
-    return found.x, float(found.fun)
-
-
-def grow(sets: WorkingSets, chain: ChainWeights, n_jobs: int | None) -> int:
-    """Add the two best labellings of every sequence; returns how many were new."""
-    labels, scores = decode_k(sets.batch, chain, 2, n_jobs=n_jobs)
-    return sets.add(labels[0]) + (sets.add(labels[1]) if np.isfinite(scores[:, 1]).all() else 0)
-
-
 @dataclass(frozen=True)
-class SmoothLearner:
-    """Huber's hinge of the true labelling against the best other one, for labelled sequences."""
+class Learning:
+    """Growing the working sets of a task and learning, in turns.
 
-    grid: ClassVar[tuple[float, ...]] = (0.3, 1.0, 3.0, 10.0, 30.0)
-    default_C: ClassVar[float] = DEFAULT_C
+    cost  (n_tokens,) of a wrong label
+    """
 
-    n_labels: int
-    tol: float
-    max_steps: int
-    n_jobs: int | None = None
+    task: Task
+    sets: WorkingSets
+    cost: np.ndarray
+    n_jobs: int | None
 
-    def learn(
-        self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
-    ) -> Learned:
-        """Unknown labels are filled in once, by a first model."""
-        target, history = filled(batch, known), list[dict[str, Any]]()
-        w = np.zeros(batch.n_features * self.n_labels + batch.n_kinds * self.n_labels**2) if start is None else start
-        for _ in range(1 if (known != UNKNOWN).all() else 2):
-            sets = WorkingSets(batch, self.n_labels)
-            sets.put(target, np.ones(len(batch), bool))
-            stop = "max_rounds"
-            for _ in range(START_ROUNDS):
-                if not grow(sets, unflat(w, batch, self.n_labels), self.n_jobs):
-                    stop = "converged"
-                    break
-                objective = SmoothObjective(sets, np.ones(len(batch), bool), weight, None)
-                w, value = minimised(objective, w, self.tol, self.max_steps)
-                history.append({"round": len(history), "objective": value, "labellings": int(objective.there.sum())})
-            target = decode(batch, unflat(w, batch, self.n_labels), known=known, n_jobs=self.n_jobs)[0]
-        return Learned(unflat(w, batch, self.n_labels), w, history, stop)
+    @classmethod
+    def of(cls, task: Task, state: State, n_jobs: int | None) -> Learning:
+        """With the working sets of the state; at the start they hold what the supervised model says."""
+        sets = WorkingSets(task.batch, len(task.labels))
+        for labels, present in zip(state.extra.get("labels", ()), state.extra.get("present", ()), strict=True):
+            sets.put(labels, present)
+        if not sets.labels:
+            target = decode(task.batch, state.chain, known=task.known, n_jobs=n_jobs)[0]
+            sets.put(target, np.ones(len(task.batch), bool))
+        return cls(task, sets, (task.known != UNKNOWN).astype(float), n_jobs)
+
+    def grow_labelled(self, chain: ChainWeights) -> int:
+        """Add the labelling that is most in the way of each true one; returns how many are new."""
+        bonus = np.repeat(self.cost[:, None], chain.n_labels, axis=1)
+        bonus[np.arange(len(bonus)), self.sets.labels[0]] = 0.0
+        return self.sets.add(decode(self.task.batch, chain, bonus=bonus, n_jobs=self.n_jobs)[0], self.task.has_labels)
+
+    def grow_free(self, chain: ChainWeights) -> int:
+        """Add the two best labellings of each sequence without labels."""
+        labels, scores = decode_k(self.task.batch, chain, 2, n_jobs=self.n_jobs)
+        free = ~self.task.has_labels
+        return self.sets.add(labels[0], free) + self.sets.add(labels[1], free & np.isfinite(scores[:, 1]))
+
+    def objective(self, weight: np.ndarray, shares: Shares | None) -> SmoothObjective:
+        return SmoothObjective(self.sets, self.task.has_labels, weight, self.cost, shares)
+
+    def supervised(self, chain: ChainWeights, weight: np.ndarray, tol: float, max_steps: int) -> ChainWeights:
+        """The model that the labelled sequences alone make, whose working sets are left behind."""
+        for _ in range(START_ROUNDS):
+            if not self.grow_labelled(chain):
+                break
+            chain, _ = self.learned(chain, weight, None, tol, max_steps)
+        return chain
+
+    def learned(
+        self, chain: ChainWeights, weight: np.ndarray, shares: Shares | None, tol: float, max_steps: int
+    ) -> tuple[ChainWeights, float]:
+        """(weights, objective) by L-BFGS."""
+        objective, w = self.objective(weight, shares), flat(chain)
+        options = {"maxiter": max_steps, "ftol": tol, "gtol": 0.0, "maxcor": MEMORY}
+        with threadpool_limits(1):  # the vectors are too short for more threads
+            found = minimize(objective, w[objective.columns], jac=True, method="L-BFGS-B", options=options)
+        out = np.zeros_like(w)
+        out[objective.columns] = found.x
+        return unflat(out, self.task.batch, chain.n_labels), float(found.fun)
 
 
 class ContinuousTransductiveSSVM(PathMethod):
@@ -78,14 +93,15 @@ class ContinuousTransductiveSSVM(PathMethod):
 
         min_w  1/2 ||w||^2 + C sum_i loss(m_i) + C_u { sum_j loss_u(m_j) + balance sum_y (share_y - target_y)^2 }
 
-    m_i is the margin of the true labelling over the best other one, m_j that of the best labelling over the runner-up.
-    Both losses are smooth (`semistruct.solvers.working_sets`), so that a gradient method finds w; the labels of
+    m_i is the margin of the true labelling over the best other one, less the number of its wrong labels, as in `SSVM`;
+    m_j is that of the best labelling over the runner-up.  Both losses are smooth (`semistruct.solvers.working_sets`), so that a gradient method finds w; the labels of
     unlabelled data are no variables (after Zien, Brefeld and Scheffer, ICML 2007).  The labellings that compete are
-    those of working sets, which grow by the two best ones of each sequence.  C_u grows along a schedule.
+    those of working sets, which grow by the labelling most in the way of a true one, and by the two best ones of each
+    sequence without labels.  C_u grows along a schedule.
 
     Shares of labels are held near those of the labelled data, or where corpus-level `proportion` rules want them.  No
     other rule has a part in learning; as with `SSVM`, they serve in prediction.
-    Partly labelled sequences count as labelled ones, their unknown labels filled in at the start of each stage.
+    Partly labelled sequences count as labelled ones, their unknown labels filled in by the supervised model.
 
     Parameters
     ----------
@@ -99,7 +115,7 @@ class ContinuousTransductiveSSVM(PathMethod):
     select : as for `AnnealedSSVM`
     tol : the relative decrease of the objective at which the gradient method ends
     n_jobs : threads, None for all; does not change the result
-    random_state : seed of the folds in which C is chosen
+    random_state : seed of the order in which the supervised start visits examples
 
     Attributes
     ----------
@@ -129,8 +145,8 @@ class ContinuousTransductiveSSVM(PathMethod):
         features: str | Sequence[str] = "default",
         constraints: Constraints | None = None,
         schedule: Sequence[float] = RELATIVE,
-        balance: float = 100.0,
-        rounds: int = 5,
+        balance: float = 1.0,
+        rounds: int = 10,
         max_steps: int = 100,
         select: str = "auto",
         tol: float = 1e-5,
@@ -149,8 +165,8 @@ class ContinuousTransductiveSSVM(PathMethod):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def learner(self, n_labels: int, watch: Watch | None = None) -> SmoothLearner:
-        return SmoothLearner(n_labels, self.tol, self.max_steps, self.n_jobs)
+    def learner(self, n_labels: int, watch: Watch | None = None) -> MarginLearner:
+        return MarginLearner(n_labels, START_TOL, MAX_PASSES, seed_from(self.random_state), self.n_jobs)
 
     def _stages(self, task: Task) -> list[float]:
         """The C_u per sequence."""
@@ -158,43 +174,32 @@ class ContinuousTransductiveSSVM(PathMethod):
         return [float(ratio) * labelled / max(len(task.free), 1) for ratio in self.schedule]
 
     def _walk(self, task: Task, run: Run) -> Iterator[State]:
-        state, batch, Y = run.state, task.batch, len(task.labels)
+        state, learning = run.state, Learning.of(task, run.state, self.n_jobs)
+        if not state.extra:
+            alone = task.weights_at(self.C_, 0.0)
+            state.chain = learning.supervised(state.chain, alone, self.tol, self.max_steps)
         while state.stage < len(run.stages):
             C_u = run.stages[state.stage]
-            weight = task.weights_at(self.C_, C_u)
-            shares = wanted_shares(task, self.balance * C_u * max(len(task.free), 1))
-            sets = _kept_sets(task, state)
+            weight, shares = task.weights_at(self.C_, C_u), wanted_shares(task, self.balance * C_u * len(task.free))
             while state.round < self.rounds and not state.settled:
-                if not sets.labels:
-                    target = decode(batch, state.chain, known=task.known, n_jobs=self.n_jobs)[0]
-                    sets.put(target, np.ones(len(batch), bool))
-                new = grow(sets, state.chain, self.n_jobs)
-                objective = SmoothObjective(sets, task.has_labels, weight, shares)
-                w, value = minimised(objective, flat(state.chain), self.tol, self.max_steps)
-                state.chain = unflat(w, batch, Y)
-                old, state.labels = state.labels, decode(task.opened, state.chain, known=task.open_known)[0]
+                new = learning.grow_free(state.chain) + learning.grow_labelled(state.chain)
+                state.chain, value = learning.learned(state.chain, weight, shares, self.tol, self.max_steps)
+                old = state.labels
+                state.labels = decode(task.opened, state.chain, known=task.open_known, n_jobs=self.n_jobs)[0]
+                sets = learning.sets
                 run.note(
                     "learn",
                     self.rounds,
                     objective=value,
                     broken=int(np.sum(task.tables.broken(state.labels, self.n_jobs).any(axis=1))),
                     switched=0 if old is None else int(np.sum(state.labels != old)),
-                    labellings=int(objective.there.sum()),
+                    labellings=int(np.sum(sets.present)),
                 )
                 state.extra = {"labels": np.array(sets.labels), "present": np.array(sets.present)}
                 state.round, state.settled = state.round + 1, new == 0
                 run.save()
             yield state
-            state.extra = {}
             state.next_stage()
-
-
-def _kept_sets(task: Task, state: State) -> WorkingSets:
-    """The working sets of the state, empty ones at the start of a stage."""
-    sets = WorkingSets(task.batch, len(task.labels))
-    for labels, present in zip(state.extra.get("labels", ()), state.extra.get("present", ()), strict=True):
-        sets.put(labels, present)
-    return sets
 
 
 def wanted_shares(task: Task, balance: float) -> Shares:

@@ -2,12 +2,13 @@
 
     J(w) = 1/2 ||w||^2 + sum_i C_i loss(m_i) + balance * sum_y distance(share_y)^2
 
-    m_i = w.f(x_i, y_i) - softmax over the other labellings y of the working set of  w.f(x_i, y)
+    m_i = w.f(x_i, y_i) - softmax over the other labellings y of the working set of  w.f(x_i, y) + L_i(y)
 
-For a labelled sequence y_i is its labelling, and the loss is Huber's hinge:  1/2 - m  below 0, 1/2 (1 - m)^2 up to 1,
-0 from there on.  For an unlabelled one y_i is the best labelling of its set, and the loss is flat where another becomes
-the best (m <= 0), 1 - 2 m^2 up to 1/2 and 2 (1 - m)^2 up to 1: so J has a gradient everywhere.  share_y is the share of
-label y among the tokens of unlabelled sequences, expected over their working sets.
+For a labelled sequence y_i is its labelling, L_i(y) the number of wrong labels, and the loss is Huber's hinge:
+-1/2 - m  below -1, 1/2 m^2 up to 0, 0 from there on.  For an unlabelled one y_i is the best labelling of its set, L_i
+is 0, and the loss is flat where another becomes the best (m <= 0), 1 - 2 m^2 up to 1/2 and 2 (1 - m)^2 up to 1: so J has a
+gradient everywhere.  share_y is the share of label y among the tokens of unlabelled sequences, expected over their
+working sets.
 """
 
 from __future__ import annotations
@@ -67,9 +68,9 @@ class WorkingSets:
     present: list[np.ndarray] = field(default_factory=list)
     _rows: list[csr_array] = field(default_factory=list, repr=False)
 
-    def add(self, labels: np.ndarray) -> int:
-        """Add a labelling of each sequence where it is new; returns how many are."""
-        new = np.ones(len(self.batch), bool)
+    def add(self, labels: np.ndarray, which: np.ndarray | None = None) -> int:
+        """Add a labelling of each sequence (that is marked in `which`) where it is new; returns how many are."""
+        new = np.ones(len(self.batch), bool) if which is None else which.copy()
         for other, there in zip(self.labels, self.present, strict=True):
             new &= ~(there & np.logical_and.reduceat(other == labels, self.batch.offsets[:-1]))
         if new.any():
@@ -85,6 +86,12 @@ class WorkingSets:
     def features(self) -> csr_array:
         """f(x, y) of all labellings, those of labels[0] first."""
         return vstack(self._rows, format="csr")
+
+    def losses(self, cost: np.ndarray) -> np.ndarray:
+        """(k, n): the cost (n_tokens,) of the labels that differ from those of labels[0]."""
+        return np.array(
+            [np.add.reduceat(cost * (row != self.labels[0]), self.batch.offsets[:-1]) for row in self.labels]
+        )
 
     def counts(self) -> np.ndarray:
         """(k, n, Y): how often each label occurs in each labelling."""
@@ -106,11 +113,19 @@ class SmoothObjective:
 
     labelled  (n,) sequences whose labelling is the first of their set
     weight    (n,) C_i
+    cost      (n_tokens,) of a wrong label; 0 for unlabelled sequences
+    columns   the features that occur in the working sets: w has these only, as all others are 0 at the optimum
     """
 
-    def __init__(self, sets: WorkingSets, labelled: np.ndarray, weight: np.ndarray, shares: Shares | None) -> None:
-        self.features, self.back = sets.features(), sets.features().T.tocsr()
-        self.there = np.array(sets.present)
+    def __init__(
+        self, sets: WorkingSets, labelled: np.ndarray, weight: np.ndarray, cost: np.ndarray, shares: Shares | None
+    ) -> None:
+        every = sets.features()
+        self.columns, number = np.unique(every.indices, return_inverse=True)
+        shape = (every.shape[0], len(self.columns))
+        self.features = csr_array((every.data, number.reshape(-1), every.indptr), shape=shape)
+        self.back = self.features.T.tocsr()
+        self.there, self.loss = np.array(sets.present), sets.losses(cost)
         self.labelled, self.weight, self.shares = labelled, weight, shares
         self.counts = None if shares is None or labelled.all() else sets.counts()[:, ~labelled]
         self.n_tokens = float(sets.batch.lengths[~labelled].sum())
@@ -129,7 +144,7 @@ class SmoothObjective:
         """The losses, and their slopes by the scores."""
         every = np.arange(scores.shape[1])
         best = np.where(self.labelled, 0, np.argmax(scores, axis=0))
-        others = scores.copy()
+        others = scores + self.loss
         others[best, every] = -np.inf
         alone = np.isneginf(others).all(axis=0)
         others[:, alone] = -1e300
@@ -151,8 +166,8 @@ class SmoothObjective:
 
 def labelled_loss(m: np.ndarray) -> np.ndarray:
     """(2, n): Huber's hinge and its slope."""
-    inside = np.clip(m, 0.0, 1.0)
-    return np.array([0.5 * (1 - inside) ** 2 + np.maximum(-m, 0.0), inside - 1.0])
+    inside = np.clip(m, -1.0, 0.0)
+    return np.array([0.5 * inside**2 + np.maximum(-1.0 - m, 0.0), inside])
 
 
 def unlabelled_loss(m: np.ndarray) -> np.ndarray:
