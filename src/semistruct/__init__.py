@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from semistruct.features import Features
     from semistruct.formats import read, stream, write
     from semistruct.methods import SSVM, AnnealedSSVM, ContinuousTransductiveSSVM, TransductiveSSVM
+    from semistruct.methods.multiclass import TransductiveSVM
     from semistruct.metrics import evaluate
     from semistruct.store import load, save
     from semistruct.tokens import tokenize
@@ -28,6 +29,7 @@ _HOME = {
     "Features": "features",
     "SSVM": "methods",
     "TransductiveSSVM": "methods",
+    "TransductiveSVM": "methods.multiclass",
     "evaluate": "metrics",
     "load": "store",
     "make_citations": "datasets",
@@ -47,6 +49,7 @@ __all__ = [
     "Example",
     "Features",
     "TransductiveSSVM",
+    "TransductiveSVM",
     "__version__",
     "evaluate",
     "load",

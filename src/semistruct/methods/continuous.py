@@ -94,10 +94,10 @@ class ContinuousTransductiveSSVM(PathMethod):
         min_w  1/2 ||w||^2 + C sum_i loss(m_i) + C_u { sum_j loss_u(m_j) + balance sum_y (share_y - target_y)^2 }
 
     m_i is the margin of the true labelling over the best other one, less the number of its wrong labels, as in `SSVM`;
-    m_j is that of the best labelling over the runner-up.  Both losses are smooth (`semistruct.solvers.working_sets`), so that a gradient method finds w; the labels of
-    unlabelled data are no variables (after Zien, Brefeld and Scheffer, ICML 2007).  The labellings that compete are
-    those of working sets, which grow by the labelling most in the way of a true one, and by the two best ones of each
-    sequence without labels.  C_u grows along a schedule.
+    m_j is that of the best labelling over the runner-up.  Both losses are smooth (`semistruct.solvers.working_sets`),
+    so that a gradient method finds w; the labels of unlabelled data are no variables (after Zien, Brefeld and Scheffer,
+    ICML 2007).  The labellings that compete are those of working sets, which grow by the labelling most in the way of a
+    true one, and by the two best ones of each sequence without labels.  C_u grows along a schedule.
 
     Shares of labels are held near those of the labelled data, or where corpus-level `proportion` rules want them.  No
     other rule has a part in learning; as with `SSVM`, they serve in prediction.

@@ -6,9 +6,9 @@
 
 For a labelled sequence y_i is its labelling, L_i(y) the number of wrong labels, and the loss is Huber's hinge:
 -1/2 - m  below -1, 1/2 m^2 up to 0, 0 from there on.  For an unlabelled one y_i is the best labelling of its set, L_i
-is 0, and the loss is flat where another becomes the best (m <= 0), 1 - 2 m^2 up to 1/2 and 2 (1 - m)^2 up to 1: so J has a
-gradient everywhere.  share_y is the share of label y among the tokens of unlabelled sequences, expected over their
-working sets.
+is 0, and the loss is flat where another becomes the best (m <= 0), 1 - 2 m^2 up to 1/2 and 2 (1 - m)^2 up to 1: so J
+has a gradient everywhere.  share_y is the share of label y among the tokens of unlabelled sequences, expected over
+their working sets.
 """
 
 from __future__ import annotations
