@@ -6,6 +6,7 @@ pairs of examples swap labels (after Keerthi, Sundararajan and Shevade, 2012): j
     L_j(c') + L_k(c) < L_j(c) + L_k(c')
 
 For a pair of classes the best swaps are found by sorting; the pairs are scanned until none has a swap that improves.
+For two classes that is the optimum; for more it may miss moves in which three or more labels go round.
 """
 
 from __future__ import annotations
