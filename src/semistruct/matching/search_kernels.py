@@ -418,58 +418,68 @@ def improve_tolls(toll, track, path, gap):
 
 
 @njit(cache=True, nogil=True)
+def search_sequence(unary, step, kind, first, events, targets, track, widths, least, paths, values):
+    """Write the len(paths) best labellings of one sequence and their values: Viterbi if that obeys, else a search.
+
+    widths  of the searches, growing; each finds a better floor for the next, until one is exact
+    least   labellings with a lower value are of no interest
+    Returns an upper bound on the value of any labelling, the best value itself if that is certain.
+    """
+    T, Y = unary.shape
+    toll, best_toll, tolled_step = np.zeros(Y), np.zeros(Y), step.copy()
+    row, hits = np.empty(track.size, np.int64), np.empty(most_hits(events), np.int64)
+    tolled, best, path = np.empty((T, Y)), np.empty((T, Y)), np.empty(T, np.int16)
+    ceiling, values[0], exact = np.inf, -np.inf, False
+    for _ in range(ROUNDS):
+        with_tolls(unary, step, toll, tolled, tolled_step)
+        top = viterbi(tolled, tolled_step, kind, best, path) + allowance(toll, track)
+        if top < ceiling:
+            ceiling = top
+            for z in range(Y):
+                best_toll[z] = toll[z]
+        if top == -np.inf:
+            break
+        value = path_score(unary, step, kind, path) - tracked_cost(events, targets, track, first, path, row, hits)
+        if value > values[0]:
+            values[0] = value
+            for t in range(T):
+                paths[0, t] = path[t]
+        exact = values[0] >= a_little_below(ceiling)
+        if exact or not improve_tolls(toll, track, path, top - values[0]):
+            break
+    if ceiling == -np.inf or (exact and len(paths) == 1):
+        return values[0]
+    if ceiling < least:
+        return ceiling
+    floor = max(a_little_below(values[0]), least) if len(paths) == 1 else least
+    with_tolls(unary, step, best_toll, tolled, tolled_step)
+    max_backward(tolled, tolled_step, kind, best)
+    found, value_of = np.empty((len(paths), T), np.int16), np.empty(len(paths))
+    for width in widths:
+        exact = search(unary, step, kind, best, best_toll, events, targets, track, first, width, floor, found, value_of)
+        if value_of[0] > values[0] or len(paths) > 1:
+            for r in range(len(paths)):
+                values[r] = value_of[r]
+                for t in range(T):
+                    paths[r, t] = found[r, t]
+            floor = max(floor, a_little_below(value_of[-1]))
+        if exact or (len(paths) == 1 and values[0] >= a_little_below(ceiling)):
+            return max(values[0], min(ceiling, least))
+    return ceiling
+
+
+@njit(cache=True, nogil=True)
 def search_sequences(
     which, scorer, step, costs, scale, bonus, known, events, targets, track, widths, paths, values, ceiling
 ):
-    """The best labellings of each sequence under its rules: Viterbi if that obeys, else a search.
+    """The best labellings of each sequence under its rules.
 
     step    (kinds of steps * classes of steps, Y, Y), with the costs of local rules
-    widths  of the searches, growing; each finds a better floor for the next, until one is exact
-    ceiling (n,) receives an upper bound on the value of any labelling, the best value itself if that is certain
+    ceiling (n,) receives an upper bound on the value of any labelling
     """
-    Y = scorer.tokens.shape[1]
-    row, toll, best_toll = np.empty(track.size, np.int64), np.empty(Y), np.empty(Y)
-    hits = np.empty(most_hits(events), np.int64)
-    tolled_step = step.copy()
     for i in which:
         a, b = scorer.offsets[i], scorer.offsets[i + 1]
         unary, kind = local_scores(scorer, costs, i, scale, bonus, known)
-        tolled, best, path = np.empty((b - a, Y)), np.empty((b - a, Y)), np.empty(b - a, np.int16)
-        ceiling[i], values[i, 0], exact = np.inf, -np.inf, False
-        for z in range(Y):
-            toll[z], best_toll[z] = 0.0, 0.0
-        for _ in range(ROUNDS):
-            with_tolls(unary, step, toll, tolled, tolled_step)
-            top = viterbi(tolled, tolled_step, kind, best, path) + allowance(toll, track)
-            if top < ceiling[i]:
-                ceiling[i] = top
-                for z in range(Y):
-                    best_toll[z] = toll[z]
-            if top == -np.inf:
-                break
-            value = path_score(unary, step, kind, path) - tracked_cost(events, targets, track, a, path, row, hits)
-            if value > values[i, 0]:
-                values[i, 0] = value
-                for t in range(b - a):
-                    paths[0, a + t] = path[t]
-            exact = values[i, 0] >= a_little_below(ceiling[i])
-            if exact or not improve_tolls(toll, track, path, top - values[i, 0]):
-                break
-        if ceiling[i] == -np.inf or (exact and len(paths) == 1):
-            ceiling[i] = values[i, 0]
-            continue
-        floor = a_little_below(values[i, 0]) if len(paths) == 1 else -np.inf
-        with_tolls(unary, step, best_toll, tolled, tolled_step)
-        max_backward(tolled, tolled_step, kind, best)
-        found, value = np.empty((len(paths), b - a), np.int16), np.empty(len(paths))
-        for width in widths:
-            exact = search(unary, step, kind, best, best_toll, events, targets, track, a, width, floor, found, value)
-            if value[0] > values[i, 0] or len(paths) > 1:
-                for r in range(len(paths)):
-                    values[i, r] = value[r]
-                    for t in range(b - a):
-                        paths[r, a + t] = found[r, t]
-                floor = max(floor, a_little_below(value[-1]))
-            if exact:
-                ceiling[i] = values[i, 0]
-                break
+        found = paths[:, a:b].copy()
+        ceiling[i] = search_sequence(unary, step, kind, a, events, targets, track, widths, -np.inf, found, values[i])
+        paths[:, a:b] = found

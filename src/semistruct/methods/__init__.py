@@ -4,23 +4,28 @@ from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.methods.ap import AlternatingProjections
 from semistruct.methods.base import SequenceLabeller
 from semistruct.methods.codl import CODL
+from semistruct.methods.continuous import ContinuousTransductiveSSVM
 from semistruct.methods.crf import CRF
 from semistruct.methods.daso import DASO
 from semistruct.methods.ge import GeneralizedExpectation
 from semistruct.methods.hmm import HMM
+from semistruct.methods.multiclass import TransductiveSVM
 from semistruct.methods.projected import PosteriorRegularization
 from semistruct.methods.ssvm import SSVM
+from semistruct.methods.transductive import TransductiveSSVM
 
 METHODS: dict[str, type[SequenceLabeller]] = {
     "annealed": AnnealedSSVM,
     "ap": AlternatingProjections,
     "codl": CODL,
+    "continuous": ContinuousTransductiveSSVM,
     "crf": CRF,
     "daso": DASO,
     "ge": GeneralizedExpectation,
     "hmm": HMM,
     "pr": PosteriorRegularization,
     "ssvm": SSVM,
+    "transductive": TransductiveSSVM,
 }
 
 __all__ = [
@@ -32,7 +37,10 @@ __all__ = [
     "SSVM",
     "AlternatingProjections",
     "AnnealedSSVM",
+    "ContinuousTransductiveSSVM",
     "GeneralizedExpectation",
     "PosteriorRegularization",
     "SequenceLabeller",
+    "TransductiveSSVM",
+    "TransductiveSVM",
 ]

@@ -118,7 +118,7 @@ class PathMethod(SequenceLabeller):
         if select == "dev" and dev is None:
             raise ParameterError(f"{type(self).__name__}(select='dev'): there is no dev data")
         task = Task.of(
-            X, y, unlabeled, features=self.features, constraints=self._matched_rules(), sample_weight=sample_weight
+            X, y, unlabeled, features=self._templates(), constraints=self._matched_rules(), sample_weight=sample_weight
         )
         self._check_task(task)
         dev_known = encoded(dev, task.encoder, task.labels)
@@ -152,6 +152,10 @@ class PathMethod(SequenceLabeller):
     def _matched_rules(self) -> Constraints | None:
         """The rules as unlabelled sequences are matched to them."""
         return self.constraints
+
+    def _templates(self) -> str | Sequence[str]:
+        """The features to use."""
+        return self.features
 
     def _check_task(self, task: Task) -> None:
         """Refuse what the method cannot learn from."""

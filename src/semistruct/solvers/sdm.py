@@ -169,13 +169,15 @@ def solve(
     seed: int = 0,
     n_jobs: int | None = None,
     watch: Watch | None = None,
+    bench: Callable[[Problem, DualState | None, int | None], Workbench] | None = None,
 ) -> Solution:
     """Minimise P until the duality gap is at most tol * P; warns when max_passes come first.
 
     start  dual variables of an earlier solution for the same examples; targets and C_i may have changed
     watch  called with every Record
+    bench  makes the Workbench, for examples whose losses are of another kind
     """
-    work = _Workbench(problem, start, n_jobs)
+    work = (bench or Workbench)(problem, start, n_jobs)
     rng = np.random.default_rng(seed)
     began, history = time.perf_counter(), []
     everyone = np.arange(len(problem.batch))
@@ -209,7 +211,7 @@ def solve(
     return solution
 
 
-class _Workbench:
+class Workbench:
     """The arrays of one call of `solve`, and the things done with them."""
 
     def __init__(self, problem: Problem, start: DualState | None, n_jobs: int | None) -> None:

@@ -1,0 +1,217 @@
+"""Transductive structural SVM by continuous optimisation: the labels of unlabelled data are eliminated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
+
+from semistruct import params
+from semistruct.batch import UNKNOWN
+from semistruct.chain.inference import ChainWeights, decode, decode_k
+from semistruct.constraints import Constraints
+from semistruct.constraints.events import TokenEvent
+from semistruct.constraints.rules import Proportion
+from semistruct.methods.path import SELECT, PathMethod, Run, Watch
+from semistruct.methods.state import State
+from semistruct.methods.supervised import DEFAULT_C, MarginLearner, seed_from
+from semistruct.methods.task import Task
+from semistruct.solvers.working_sets import Shares, SmoothObjective, WorkingSets, flat, unflat
+
+RELATIVE = (0.01, 0.03, 0.1, 0.3)
+START_TOL = 0.01  # the relative gap of the supervised start
+MAX_PASSES = 1000
+START_ROUNDS = 50  # of growing the working sets of labelled sequences
+MEMORY = 10  # of L-BFGS
+
+
+@dataclass(frozen=True)
+class Learning:
+    """Growing the working sets of a task and learning, in turns.
+
+    cost  (n_tokens,) of a wrong label
+    """
+
+    task: Task
+    sets: WorkingSets
+    cost: np.ndarray
+    n_jobs: int | None
+
+    @classmethod
+    def of(cls, task: Task, state: State, n_jobs: int | None) -> Learning:
+        """With the working sets of the state; at the start they hold what the supervised model says."""
+        sets = WorkingSets(task.batch, len(task.labels))
+        for labels, present in zip(state.extra.get("labels", ()), state.extra.get("present", ()), strict=True):
+            sets.put(labels, present)
+        if not sets.labels:
+            target = decode(task.batch, state.chain, known=task.known, n_jobs=n_jobs)[0]
+            sets.put(target, np.ones(len(task.batch), bool))
+        return cls(task, sets, (task.known != UNKNOWN).astype(float), n_jobs)
+
+    def grow_labelled(self, chain: ChainWeights) -> int:
+        """Add the labelling that is most in the way of each true one; returns how many are new."""
+        bonus = np.repeat(self.cost[:, None], chain.n_labels, axis=1)
+        bonus[np.arange(len(bonus)), self.sets.labels[0]] = 0.0
+        return self.sets.add(decode(self.task.batch, chain, bonus=bonus, n_jobs=self.n_jobs)[0], self.task.has_labels)
+
+    def grow_free(self, chain: ChainWeights) -> int:
+        """Add the two best labellings of each sequence without labels."""
+        labels, scores = decode_k(self.task.batch, chain, 2, n_jobs=self.n_jobs)
+        free = ~self.task.has_labels
+        return self.sets.add(labels[0], free) + self.sets.add(labels[1], free & np.isfinite(scores[:, 1]))
+
+    def objective(self, weight: np.ndarray, shares: Shares | None) -> SmoothObjective:
+        return SmoothObjective(self.sets, self.task.has_labels, weight, self.cost, shares)
+
+    def supervised(self, chain: ChainWeights, weight: np.ndarray, tol: float, max_steps: int) -> ChainWeights:
+        """The model that the labelled sequences alone make, whose working sets are left behind."""
+        for _ in range(START_ROUNDS):
+            if not self.grow_labelled(chain):
+                break
+            chain, _ = self.learned(chain, weight, None, tol, max_steps)
+        return chain
+
+    def learned(
+        self, chain: ChainWeights, weight: np.ndarray, shares: Shares | None, tol: float, max_steps: int
+    ) -> tuple[ChainWeights, float]:
+        """(weights, objective) by L-BFGS."""
+        objective, w = self.objective(weight, shares), flat(chain)
+        options = {"maxiter": max_steps, "ftol": tol, "gtol": 0.0, "maxcor": MEMORY}
+        with threadpool_limits(1):  # the vectors are too short for more threads
+            found = minimize(objective, w[objective.columns], jac=True, method="L-BFGS-B", options=options)
+        out = np.zeros_like(w)
+        out[objective.columns] = found.x
+        return unflat(out, self.task.batch, chain.n_labels), float(found.fun)
+
+
+class ContinuousTransductiveSSVM(PathMethod):
+    """Large-margin chain model in which unlabelled sequences should be labelled one way or another, but clearly:
+
+        min_w  1/2 ||w||^2 + C sum_i loss(m_i) + C_u { sum_j loss_u(m_j) + balance sum_y (share_y - target_y)^2 }
+
+    m_i is the margin of the true labelling over the best other one, less the number of its wrong labels, as in `SSVM`;
+    m_j is that of the best labelling over the runner-up.  Both losses are smooth (`semistruct.solvers.working_sets`),
+    so that a gradient method finds w; the labels of unlabelled data are no variables (after Zien, Brefeld and Scheffer,
+    ICML 2007).  The labellings that compete are those of working sets, which grow by the labelling most in the way of a
+    true one, and by the two best ones of each sequence without labels.  C_u grows along a schedule.
+
+    Shares of labels are held near those of the labelled data, or where corpus-level `proportion` rules want them.  No
+    other rule has a part in learning; as with `SSVM`, they serve in prediction.
+    Partly labelled sequences count as labelled ones, their unknown labels filled in by the supervised model.
+
+    Parameters
+    ----------
+    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
+    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
+    constraints : the rules
+    schedule : growing weights of all unlabelled data together, relative to that of all labelled data
+    balance : weight of the shares of labels, per unlabelled sequence
+    rounds : of growing the working sets and learning for each weight; fewer if no labelling is new
+    max_steps : of the gradient method in each round
+    select : as for `AnnealedSSVM`
+    tol : the relative decrease of the objective at which the gradient method ends
+    n_jobs : threads, None for all; does not change the result
+    random_state : seed of the order in which the supervised start visits examples
+
+    Attributes
+    ----------
+    model_, labels_, C_, search_, path_, explanation_, stop_ : as for `AnnealedSSVM`
+    history_ : list of dicts, one per round: C_u, round, objective (on the working sets), broken, switched, labellings
+    """
+
+    axis: ClassVar = "C_u"
+    axis_text: ClassVar = "weight of each unlabelled sequence"
+    rules: ClassVar = {
+        "C": params.positive | params.the_word("auto"),
+        "features": params.features,
+        "constraints": params.none | params.constraints,
+        "schedule": params.growing,
+        "balance": params.positive,
+        "rounds": params.at_least_one,
+        "max_steps": params.at_least_one,
+        "select": SELECT,
+        "tol": params.positive,
+        "n_jobs": params.none | params.at_least_one,
+        "random_state": params.seed,
+    }
+
+    def __init__(
+        self,
+        C: float | str = DEFAULT_C,
+        features: str | Sequence[str] = "default",
+        constraints: Constraints | None = None,
+        schedule: Sequence[float] = RELATIVE,
+        balance: float = 1.0,
+        rounds: int = 10,
+        max_steps: int = 100,
+        select: str = "auto",
+        tol: float = 1e-5,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.C = C
+        self.features = features
+        self.constraints = constraints
+        self.schedule = schedule
+        self.balance = balance
+        self.rounds = rounds
+        self.max_steps = max_steps
+        self.select = select
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def learner(self, n_labels: int, watch: Watch | None = None) -> MarginLearner:
+        return MarginLearner(n_labels, START_TOL, MAX_PASSES, seed_from(self.random_state), self.n_jobs)
+
+    def _stages(self, task: Task) -> list[float]:
+        """The C_u per sequence."""
+        labelled = self.C_ * float(task.labelled[2].sum())
+        return [float(ratio) * labelled / max(len(task.free), 1) for ratio in self.schedule]
+
+    def _walk(self, task: Task, run: Run) -> Iterator[State]:
+        state, learning = run.state, Learning.of(task, run.state, self.n_jobs)
+        if not state.extra:
+            alone = task.weights_at(self.C_, 0.0)
+            state.chain = learning.supervised(state.chain, alone, self.tol, self.max_steps)
+        while state.stage < len(run.stages):
+            C_u = run.stages[state.stage]
+            weight, shares = task.weights_at(self.C_, C_u), wanted_shares(task, self.balance * C_u * len(task.free))
+            while state.round < self.rounds and not state.settled:
+                new = learning.grow_free(state.chain) + learning.grow_labelled(state.chain)
+                state.chain, value = learning.learned(state.chain, weight, shares, self.tol, self.max_steps)
+                old = state.labels
+                state.labels = decode(task.opened, state.chain, known=task.open_known, n_jobs=self.n_jobs)[0]
+                sets = learning.sets
+                run.note(
+                    "learn",
+                    self.rounds,
+                    objective=value,
+                    broken=int(np.sum(task.tables.broken(state.labels, self.n_jobs).any(axis=1))),
+                    switched=0 if old is None else int(np.sum(state.labels != old)),
+                    labellings=int(np.sum(sets.present)),
+                )
+                state.extra = {"labels": np.array(sets.labels), "present": np.array(sets.present)}
+                state.round, state.settled = state.round + 1, new == 0
+                run.save()
+            yield state
+            state.next_stage()
+
+
+def wanted_shares(task: Task, balance: float) -> Shares:
+    """Those of corpus-level `proportion` rules, else those of the labelled data."""
+    low, high = np.full(len(task.labels), -np.inf), np.full(len(task.labels), np.inf)
+    for rule in task.tables.rules:
+        if isinstance(rule, Proportion) and rule.level == "corpus":
+            for term in rule.terms(task.labels):
+                assert isinstance(term.event, TokenEvent)
+                y = task.labels.index(next(iter(term.event.labels)))
+                low[y], high[y] = term.low, term.high
+    if np.isneginf(low).all() and np.isposinf(high).all():
+        known = task.known[task.known != UNKNOWN]
+        low = high = np.bincount(known, minlength=len(task.labels)) / len(known)
+    return Shares(low, high, balance)

@@ -1,0 +1,215 @@
+"""The multi-class transductive SVM, for matrices instead of sequences."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.sparse import csr_array, hstack, issparse, vstack
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from semistruct import params
+from semistruct.errors import DataError, ParameterError
+from semistruct.matching.counts import first_labels, swapped, whole_counts
+from semistruct.methods.supervised import seed_from
+from semistruct.params import check_params
+from semistruct.solvers.multiclass import hinge, solve_classes
+
+RELATIVE = (0.1, 0.3, 1.0, 3.0, 10.0)
+NOBODY = -1
+
+
+class TransductiveSVM(ClassifierMixin, BaseEstimator):
+    """Multi-class SVM from labelled and unlabelled examples, when the number of examples of each class is known:
+
+        min_{W, y}  1/2 ||W||^2 + C sum_i H(x_i, y_i) + C_u sum_j H(x_j, y_j),
+        H(x, y) = max_c [ cost(y, c) + w_c.x ] - w_y.x
+
+    over W and labels y_j of unlabelled examples with given class counts (after Keerthi, Sundararajan and Shevade,
+    2012).  In turns the y_j are found by swapping labels of pairs (`semistruct.matching.counts`) and W by a dual
+    method, while C_u grows along a schedule.
+
+    Parameters
+    ----------
+    C : weight of the losses of labelled examples
+    schedule : growing weights of all unlabelled examples together, relative to that of all labelled ones
+    class_counts : mapping of classes to their numbers (or shares) among unlabelled examples; None: those of the labels
+    loss : "zero-one", or "hierarchical": costs are those of `tree`
+    tree : costs (K, K) of a class (row, in sorted order) predicted as another, or a mapping of nodes to their parents,
+        in which classes are leaves: a cost is then half the number of steps from leaf to leaf, 1 for siblings
+    fit_intercept : learn a constant for each class, as if each example had one more feature of value 1
+    rounds : of swapping and learning for each weight; fewer if the labels settle
+    tol : the relative duality gap to reach
+    random_state : seed of the order in which examples are visited
+
+    Attributes
+    ----------
+    classes_, coef_ (K, F), intercept_ (K,)
+    labels_ : labels of the unlabelled examples, those of X first
+    history_ : list of dicts, one per half-step: C_u, round, step ("swap" or "learn"), objective, switched
+    """
+
+    rules: ClassVar = {
+        "C": params.positive,
+        "schedule": params.growing,
+        "class_counts": params.none | params.Rule("a mapping", lambda value: isinstance(value, Mapping)),
+        "loss": params.the_word("zero-one") | params.the_word("hierarchical"),
+        "fit_intercept": params.yes_or_no,
+        "rounds": params.at_least_one,
+        "tol": params.positive,
+        "random_state": params.seed,
+    }
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        schedule: Sequence[float] = RELATIVE,
+        class_counts: Mapping[Any, float] | None = None,
+        loss: str = "zero-one",
+        tree: Any = None,
+        fit_intercept: bool = True,
+        rounds: int = 5,
+        tol: float = 0.01,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.C = C
+        self.schedule = schedule
+        self.class_counts = class_counts
+        self.loss = loss
+        self.tree = tree
+        self.fit_intercept = fit_intercept
+        self.rounds = rounds
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Sequence[Any], *, unlabeled: Any = None) -> Self:
+        """Learn from the rows of X with classes y (-1 or None: unlabelled) and the rows of `unlabeled`."""
+        check_params(self)
+        rows, given = self._rows(X), list(y)
+        if rows.shape[0] != len(given):
+            raise DataError(f"X has {rows.shape[0]} rows, y has {len(given)} labels")
+        known = np.array([not (c is None or (not isinstance(c, str) and c == NOBODY)) for c in given], bool)
+        if not known.any():
+            raise DataError("y: no example has a label")
+        self.classes_ = np.unique(np.array([c for c, k in zip(given, known, strict=True) if k]))
+        if len(self.classes_) < 2:
+            raise DataError(f"y: there is one class only, {self.classes_[0]!r}")
+        self.n_features_in_ = rows.shape[1] - self.fit_intercept
+        code = np.searchsorted(self.classes_, np.array([c for c, k in zip(given, known, strict=True) if k]))
+        free = [rows[np.flatnonzero(~known)]] + ([] if unlabeled is None else [self._rows(unlabeled)])
+        if free[-1].shape[1] != rows.shape[1]:
+            raise DataError(f"unlabeled has {free[-1].shape[1]} columns, X has {rows.shape[1]}")
+        self._learn(rows[np.flatnonzero(known)], code, _stacked(free), self._costs())
+        return self
+
+    def _learn(self, labelled: csr_array, code: np.ndarray, free: csr_array, cost: np.ndarray) -> None:
+        seed, n, m, K = seed_from(self.random_state), len(code), free.shape[0], len(cost)
+        self.history_: list[dict[str, Any]] = []
+        began = time.perf_counter()
+        found = solve_classes(labelled, code, np.full(n, self.C), cost, tol=self.tol, seed=seed)
+        counts = whole_counts(self._shares(code), m)
+        every, labels = _stacked([labelled, free]), None
+        alpha = np.concatenate([found.alpha, np.zeros((m, K))])
+        for C_u in [ratio * self.C * n / max(m, 1) for ratio in self.schedule] if m else []:
+            weight = np.concatenate([np.full(n, self.C), np.full(m, C_u)])
+            for turn in range(self.rounds):
+                loss = hinge(every @ found.W, cost)
+                old = labels
+                labels = swapped(loss[n:], first_labels(loss[n:], counts) if old is None else old)
+                switched = m if old is None else int(np.sum(labels != old))
+                target = np.concatenate([code, labels])
+                before = 0.5 * float((found.W**2).sum()) + float(weight @ loss[np.arange(n + m), target])
+                self._note("swap", C_u, turn, before, switched, began)
+                if turn and not switched:
+                    break
+                fresh = np.ones(m, bool) if old is None else labels != old
+                alpha[n:][fresh] = np.eye(K)[labels[fresh]]
+                better = solve_classes(every, target, weight, cost, tol=self.tol, alpha=alpha, seed=seed)
+                alpha = better.alpha.copy()
+                found = better if better.primal <= before else found
+                self._note("learn", C_u, turn, min(better.primal, before), switched, began)
+        self.labels_ = self.classes_[np.zeros(0, np.int64) if labels is None else labels]
+        W = found.W.T if self.fit_intercept else np.hstack([found.W.T, np.zeros((K, 1))])
+        self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
+
+    def _note(self, step: str, C_u: float, turn: int, objective: float, switched: int, began: float) -> None:
+        row = {"step": step, "C_u": C_u, "round": turn, "objective": objective, "switched": switched}
+        self.history_.append({**row, "seconds": time.perf_counter() - began})
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """(n, K): the score of each class."""
+        check_is_fitted(self, "coef_")
+        rows = self._rows(X)
+        if rows.shape[1] - self.fit_intercept != self.n_features_in_:
+            raise DataError(
+                f"X has {rows.shape[1] - self.fit_intercept} columns, {self.n_features_in_} were learned from"
+            )
+        W = np.hstack([self.coef_, self.intercept_[:, None]]) if self.fit_intercept else self.coef_
+        return rows @ W.T
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row."""
+        best = np.argmax(self.decision_function(X), axis=1)
+        return self.classes_[best]
+
+    def _rows(self, X: Any) -> csr_array:
+        try:
+            found = csr_array(check_array(X, accept_sparse="csr", dtype=float))
+        except ValueError as err:
+            raise DataError(f"X: {err}") from None
+        return _stacked([found, np.ones((found.shape[0], 1))], across=True) if self.fit_intercept else found
+
+    def _shares(self, code: np.ndarray) -> np.ndarray:
+        if self.class_counts is None:
+            return np.bincount(code, minlength=len(self.classes_)).astype(float)
+        missing = [c for c in self.classes_.tolist() if c not in self.class_counts]
+        extra = [c for c in self.class_counts if c not in self.classes_.tolist()]
+        if missing or extra:
+            raise ParameterError(f"class_counts: {'no number for' if missing else 'no class'} {(missing + extra)[0]!r}")
+        shares = np.array([self.class_counts[c] for c in self.classes_.tolist()], float)
+        if not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:
+            raise ParameterError("class_counts must hold numbers >= 0, not all 0")
+        return shares
+
+    def _costs(self) -> np.ndarray:
+        K = len(self.classes_)
+        if self.loss == "zero-one":
+            return 1.0 - np.eye(K)
+        if self.tree is None:
+            raise ParameterError("TransductiveSVM(loss='hierarchical') needs a tree")
+        if isinstance(self.tree, Mapping):
+            return tree_costs(self.tree, self.classes_.tolist())
+        cost = np.asarray(self.tree, float)
+        if cost.shape != (K, K) or not np.isfinite(cost).all() or (cost < 0).any() or np.diag(cost).any():
+            raise ParameterError(f"tree: costs must be a ({K}, {K}) matrix of numbers >= 0 with zeros on the diagonal")
+        return cost
+
+
+def tree_costs(parents: Mapping[Any, Any], classes: Sequence[Any]) -> np.ndarray:
+    """(K, K): half the number of steps between the classes in the tree; the root has no parent, or None."""
+
+    def upwards(node: Any) -> list[Any]:
+        way = [node]
+        while parents.get(way[-1]) is not None:
+            way.append(parents[way[-1]])
+            if len(way) > len(parents) + 1:
+                raise ParameterError(f"tree: {node!r} is its own ancestor")
+        return way
+
+    absent = next((c for c in classes if c not in parents), None)
+    if absent is not None:
+        raise ParameterError(f"tree: no parent for the class {absent!r}")
+    ways = [upwards(c) for c in classes]
+    if len({way[-1] for way in ways}) > 1:
+        raise ParameterError(f"tree: {ways[0][0]!r} and others have no common root")
+    common = [[len(set(a) & set(b)) for b in ways] for a in ways]
+    depth = np.array([len(way) for way in ways])
+    return (depth[:, None] + depth[None, :]) / 2 - np.array(common, float)
+
+
+def _stacked(parts: list[Any], across: bool = False) -> csr_array:
+    found = (hstack if across else vstack)([part if issparse(part) else csr_array(part) for part in parts])
+    return csr_array(found)

@@ -1,0 +1,207 @@
+"""The transductive structural SVM of Yu: rules as bits that the predictions for unlabelled data should have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from semistruct import params
+from semistruct.batch import UNKNOWN
+from semistruct.chain.inference import ChainWeights, decode
+from semistruct.constraints import Constraints
+from semistruct.matching.bits import Bits
+from semistruct.methods.path import SELECT, PathMethod, Run, Watch
+from semistruct.methods.state import State
+from semistruct.methods.supervised import DEFAULT_C, MarginLearner, seed_from
+from semistruct.methods.task import Task
+from semistruct.solvers.rule_hinge import RuleWorkbench
+from semistruct.solvers.sdm import DualState, Problem, solve
+
+START_TOL = 0.01  # the relative gap of the supervised start
+MAX_PASSES = 1000
+SMALL_DROP = 1e-3  # the relative decrease of the objective at which the outer loop ends
+
+
+class TransductiveSSVM(PathMethod):
+    """Large-margin chain model from labelled sequences, and from unlabelled ones whose predictions should obey rules:
+
+        min_{w, v}  1/2 ||w||^2 + C sum_i H_i(w) + c sum_j { |v_j - 1|_1 + mu/2 ||v_j||^2
+                    + max_y [ w.f(x_j, y) + (mu/4 - mu/2 v_j).phi_j(y) ]
+                    - max_y [ w.f(x_j, y) - (mu/4 - mu/2 v_j).phi_j(y) ] }
+
+    H is the structured hinge loss of `SSVM`, and phi_j(y) has a bit for every place that a rule speaks of, 1 if y obeys
+    it there, and one bit for all rules about blocks together.  The term in braces is an upper bound of
+    |v_j - 1|_1 + mu/2 ||phi_j(y*) - v_j||^2  for the prediction y* (Yu, AISTATS 2012).  It is a difference of convex
+    functions: in turns the labelling ybar_j of the second maximum is found, guided by the rules, and the convex problem
+    in which it stands for that maximum is solved (`semistruct.solvers.rule_hinge`, which eliminates v).  The objective
+    never rises.
+
+    Bits come from instance rules that forbid labels of single tokens or steps (words, pattern, starts_with, ends_with,
+    change_only_on, follows, never_follows); at_most_once, exactly_once, present and the count of blocks make the one
+    bit for blocks.  All bits count alike: weights of rules matter in prediction only.  Other rules are refused.
+    Partly labelled sequences count as labelled ones, their unknown labels filled in as by `SSVM`.
+
+    Parameters
+    ----------
+    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
+    C_u : weight of all unlabelled data together, relative to that of all labelled data:  c = C_u C n / m
+    mu : how much the bits of predictions are to agree with v; up to mu = 1 all v are 1
+    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
+    rule_features : also learn steps after punctuation apart from others (the template steps(punctuation)), as the
+        published "I" does.  Its other feature, whether the rules about blocks hold, is what `predict(X,
+        constraints=True)` adds to the score, with the weight that is best on dev data.
+    constraints : the rules
+    rounds : at most so many turns; fewer if the objective settles
+    select : as for `AnnealedSSVM`
+    tol : the relative duality gap to reach in learning
+    n_jobs : threads, None for all; does not change the result
+    random_state : seed of the order in which examples are visited
+
+    Attributes
+    ----------
+    model_, labels_, C_, search_, path_, explanation_, stop_ : as for `AnnealedSSVM`; a point of the path is a turn
+    history_ : list of dicts, two per turn: iteration, step ("guide" or "learn"), objective, broken, switched, gap
+    """
+
+    axis: ClassVar = "iteration"
+    axis_text: ClassVar = "turn of guiding and learning"
+    rules: ClassVar = {
+        "C": params.positive | params.the_word("auto"),
+        "C_u": params.positive,
+        "mu": params.positive,
+        "features": params.features,
+        "rule_features": params.yes_or_no,
+        "constraints": params.none | params.constraints,
+        "rounds": params.at_least_one,
+        "select": SELECT,
+        "tol": params.positive,
+        "n_jobs": params.none | params.at_least_one,
+        "random_state": params.seed,
+    }
+
+    def __init__(
+        self,
+        C: float | str = DEFAULT_C,
+        C_u: float = 1.0,
+        mu: float = 4.0,
+        features: str | Sequence[str] = "default",
+        rule_features: bool = False,
+        constraints: Constraints | None = None,
+        rounds: int = 10,
+        select: str = "auto",
+        tol: float = 0.02,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = 0,
+    ) -> None:
+        self.C = C
+        self.C_u = C_u
+        self.mu = mu
+        self.features = features
+        self.rule_features = rule_features
+        self.constraints = constraints
+        self.rounds = rounds
+        self.select = select
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def learner(self, n_labels: int, watch: Watch | None = None) -> MarginLearner:
+        return MarginLearner(n_labels, self.tol, MAX_PASSES, seed_from(self.random_state), self.n_jobs)
+
+    def _start_learner(self, n_labels: int, watch: Watch | None) -> MarginLearner:
+        return replace(self.learner(n_labels), tol=min(self.tol, START_TOL))
+
+    def _templates(self) -> str | Sequence[str]:
+        if not self.rule_features:
+            return self.features
+        return [*([self.features] if isinstance(self.features, str) else self.features), "steps(punctuation)"]
+
+    def _check_task(self, task: Task) -> None:
+        _bits(task)
+
+    def _stages(self, task: Task) -> list[float]:
+        return [float(k) for k in range(1, self.rounds + 1)]
+
+    def _walk(self, task: Task, run: Run) -> Iterator[State]:
+        state, bits, seed = run.state, _bits(task), seed_from(self.random_state)
+        free = self.C_u * self.C_ * float(task.labelled[2].sum()) / max(len(task.free), 1)
+        weight = task.weights_at(self.C_, free)
+        objective = Objective(task, bits, weight, self.mu, self.n_jobs)
+        while state.stage < len(run.stages):
+            if state.round == 0:
+                v = state.extra.pop("v", np.ones(bits.n))
+                target, before = objective.guide(state.chain, v, state.labels)
+                told = objective.told(target, state.labels)
+                state.labels = target[task.first_open :]
+                run.note("guide", 1, objective=before, **told, gap=None)
+                new = np.empty(bits.n)
+                solution = solve(
+                    objective.problem(target),
+                    tol=self.tol,
+                    max_passes=MAX_PASSES,
+                    start=DualState.from_arrays(state.extra),
+                    seed=seed,
+                    n_jobs=self.n_jobs,
+                    bench=partial(RuleWorkbench, bits=bits, mu=self.mu, v=new),
+                )
+                last = solution.history[-1]
+                if last.primal <= before:
+                    state.chain, v = solution.state.chain, new
+                after = min(last.primal, before)
+                run.note("learn", 1, objective=after, **told, gap=last.gap)
+                state.extra = {**solution.state.arrays(), "v": v}
+                state.round, state.settled = 1, before - after <= SMALL_DROP * before
+                run.save()
+            yield state
+            if state.settled:
+                break
+            state.next_stage()
+
+
+def _bits(task: Task) -> Bits:
+    return Bits.of(task.batch, task.tables, task.n_fixed + task.free)
+
+
+class Objective:
+    """What the method minimises, for the labels and unlabelled sequences of a task."""
+
+    def __init__(self, task: Task, bits: Bits, weight: np.ndarray, mu: float, n_jobs: int | None) -> None:
+        self.task, self.bits, self.weight, self.mu, self.n_jobs = task, bits, weight, mu, n_jobs
+        self.cost = (task.known != UNKNOWN).astype(float)
+        self.free_tokens = ~np.repeat(task.has_labels, task.batch.lengths)
+
+    def problem(self, target: np.ndarray) -> Problem:
+        """The convex one, in which the labels `target` stand for those of the second maximum."""
+        return Problem(self.task.batch, len(self.task.labels), target, self.weight, self.cost)
+
+    def guide(self, chain: ChainWeights, v: np.ndarray, old: np.ndarray | None) -> tuple[np.ndarray, float]:
+        """(labels of all sequences, the objective): for free sequences those of the second maximum.
+
+        Labels that are no better than the old ones (of the open sequences) do not replace them.
+        """
+        task, bits, price = self.task, self.bits, self.mu / 4 - self.mu / 2 * v
+        target, own = decode(task.batch, chain, known=task.known, n_jobs=self.n_jobs)
+        bonus = np.repeat(self.cost[:, None], chain.n_labels, axis=1)
+        bonus[np.arange(len(target)), target] = 0.0
+        hinge = decode(task.batch, chain, bonus=bonus, n_jobs=self.n_jobs)[1] - own
+        most = bits.best(chain, price, self.n_jobs)[1]
+        guided, value = bits.best(chain, -price, self.n_jobs)
+        if old is not None:
+            before = np.concatenate([task.known[: task.first_open], old])
+            stays = bits.worth(chain, -price, before, self.n_jobs)
+            kept = stays >= value
+            value = np.maximum(stays, value)
+            guided = np.where(np.repeat(kept, task.batch.lengths), before, guided)
+        target = np.where(self.free_tokens, guided, target).astype(np.int16)
+        loss = np.where(task.has_labels, hinge, bits.sums(np.abs(v - 1) + self.mu / 2 * v**2) + most - value)
+        return target, float(0.5 * chain.norm2 + self.weight @ loss)
+
+    def told(self, target: np.ndarray, old: np.ndarray | None) -> dict[str, int]:
+        """How many sequences break rules, and how many labels are new."""
+        labels = target[self.task.first_open :]
+        broken = self.task.tables.broken(labels, self.n_jobs).any(axis=1)
+        return {"broken": int(broken.sum()), "switched": 0 if old is None else int(np.sum(labels != old))}
