@@ -16,6 +16,7 @@ from semistruct.constraints.base import Rule
 from semistruct.constraints.expectations import why_no_expectation
 from semistruct.constraints.files import shipped
 from semistruct.constraints.rules import Function
+from semistruct.matching.bits import kind_of_bits
 from semistruct.methods import METHODS
 
 
@@ -51,7 +52,7 @@ class Entry:
 
     rules         which of the lists it learns with
     form          what it can express of them: "all"; "expectations" (no lengths, order or functions); "shares" (corpus
-                  rules about shares; rules about words become such)
+                  rules about shares; rules about words become such); "bits" (rules about single places and blocks)
     tries         settings to choose among on dev data
     own_features  those of the method, whatever the others have
     """
@@ -75,7 +76,7 @@ LINEUP = {
     "daso": Entry("DASO", "daso", rules="expect", form="expectations", tries=({"rounds": 1},)),  # 10 take minutes
     "ap": Entry("alternating projections", "ap", rules="project", form="expectations"),
     "ge": Entry("GE", "ge", rules="expect", form="shares"),
-    "transductive": Entry("transductive SSVM", "transductive"),
+    "transductive": Entry("transductive SSVM", "transductive", form="bits"),
     "continuous": Entry("continuous optimisation", "continuous"),
 }
 
@@ -126,6 +127,8 @@ def _list(corpus: str, which: str) -> str | None:
 def _formed(rule: Rule, rules: Constraints, form: str) -> Rule | None:
     if form == "all":
         return rule
+    if form == "bits":
+        return rule if kind_of_bits(rule, rules.labels or ()) else None
     terms = rule.terms(rules.labels or ())
     if isinstance(rule, Function) or any(why_no_expectation(term) for term in terms):
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,6 +13,7 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.constraints import Constraints
 from semistruct.constraints.base import Rule, Term
 from semistruct.constraints.events import StartEvent, StepEvent, TokenEvent
+from semistruct.constraints.rules import Function
 from semistruct.constraints.tables import Events, RuleTables
 from semistruct.errors import ParameterError
 from semistruct.matching import bits_kernels as kernels
@@ -104,19 +106,24 @@ class Bits:
 
 def _sorted(tables: RuleTables) -> tuple[list[Rule], list[Rule]]:
     """(rules about single tokens and steps, rules about blocks); all others are refused."""
-    local, blocks = [], []
+    found: dict[str, list[Rule]] = {"places": [], "blocks": []}
     for rule in (*tables.rules, *tables.functions):
-        terms = [] if rule in tables.functions else rule.terms(tables.labels)
-        if terms and rule.level == "instance" and all(isinstance(term.event, StartEvent) for term in terms):
-            blocks.append(rule)
-        elif terms and rule.level == "instance" and all(_forbids(term) for term in terms):
-            local.append(rule)
-        else:
+        kind = kind_of_bits(rule, tables.labels)
+        if kind is None:
             raise ParameterError(
                 f"rule {rule.text!r}: this method knows rules that forbid labels of single tokens or steps, and rules "
                 "about the number of blocks, each for every sequence"
             )
-    return local, blocks
+        found[kind].append(rule)
+    return found["places"], found["blocks"]
+
+
+def kind_of_bits(rule: Rule, labels: Sequence[str]) -> str | None:
+    """What a rule has bits for: "places" or "blocks"; None if it has none."""
+    terms = [] if isinstance(rule, Function) or rule.level != "instance" else rule.terms(labels)
+    if terms and all(isinstance(term.event, StartEvent) for term in terms):
+        return "blocks"
+    return "places" if terms and all(_forbids(term) for term in terms) else None
 
 
 def _forbids(term: Term) -> bool:
