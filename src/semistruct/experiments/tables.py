@@ -147,24 +147,33 @@ def comparison(view: View, size: str) -> Table:
     notes = [
         f"{view.title}, {view.sizes[size]} labelled, {view.frame['setting']}, features {view.frame['features']}; token "
         f"accuracy in %, mean ± sample standard deviation; the point of a path {_choice(view)}.",
-        f"Compared with the best {IN_WORDS[view.main]}: p over draws is an exact sign-flip test of the paired draws "
-        f"(no p below {_least_p(view, size)} with so few), p over sequences a paired bootstrap of the reported "
-        "sequences pooled over draws, which sees smaller differences but takes the draws as they are.",
+        f"Compared with the best {IN_WORDS[view.main]}; no p over draws below {_least_p(view, size)} is possible.",
+        *(f"{name}: settings {told}." for name, told in _settings(view, size).items()),
+    ]
+    if size == next(iter(view.sizes)):
+        notes += _for_all_sizes(view, left_out)
+    if view.select == "best-test":
+        notes.append(PEEKS)
+    return Table(f"accuracy-{size}", f"{view.name_of(size)} labelled sequences: {view.title}", columns, rows, notes)
+
+
+def _for_all_sizes(view: View, left_out: dict[str, tuple[str, list[str]]]) -> list[str]:
+    """Notes that are told once, below the first size; left_out[method] has the list of rules and those left out."""
+    notes = [
+        "p over draws is an exact sign-flip test of the paired draws; p over sequences a paired bootstrap of the "
+        "reported sequences pooled over draws, which sees smaller differences but takes the draws as they are.",
         *(
             f"{name} learns with the rules {listed} without: {', '.join(rules)}: it has no form for them."
             for name, (listed, rules) in left_out.items()
         ),
     ]
-    notes += [f"{name}: settings {told}." for name, told in _settings(view, size).items()]
-    own = [LINEUP[method].title for method in ranked if LINEUP[method].own_features]
+    own = [LINEUP[method].title for method in view.methods if LINEUP[method].own_features]
     if own:
         notes.append(f"{' and '.join(own)}: words and the start of a sequence as the only features, as published.")
-    if comparable:
-        named = {f.source for m in view.methods for d in shown if (f := _figure(view, m, d)) is not None}
+    if view.corpus in PRINTED and not view.synthetic:
+        named = {f.source for m in view.methods for d in view.decodings if (f := _figure(view, m, d)) is not None}
         notes += [not_the_same(view), MEANINGS, *(f"{key}: {SOURCES[key]}." for key in SOURCES if key in named)]
-    if view.select == "best-test":
-        notes.append(PEEKS)
-    return Table(f"accuracy-{size}", f"{view.name_of(size)} labelled sequences: {view.title}", columns, rows, notes)
+    return notes
 
 
 def _settings(view: View, size: str) -> dict[str, str]:
