@@ -85,6 +85,16 @@ def distribution(unary, step, kind):
     return log_z, marginal, steps
 
 
+def pairs(unary, step, kind):
+    """[t, y, z]: the probability of y at t-1 and z at t; nothing at t = 0."""
+    log_z, _, _ = distribution(unary, step, kind)
+    out = np.zeros((len(unary), *step.shape[1:]))
+    for p in labellings(*unary.shape):
+        for t in range(1, len(p)):
+            out[t, p[t - 1], p[t]] += np.exp(score(unary, step, kind, p) - log_z)
+    return out
+
+
 # the structural SVM ----------------------------------------------------------------------------------------
 
 
