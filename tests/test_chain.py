@@ -14,7 +14,7 @@ from semistruct.chain import kernels
 from semistruct.chain.inference import ChainWeights, decode_k
 from semistruct.chain.inference import decode as decode_all
 from semistruct.errors import DataError
-from strategies import INTEGERS_OR_FORBIDDEN, REAL, SMALL_INTEGERS, batches, chains, dense, random_batch, seeds
+from strategies import INTEGERS_OR_FORBIDDEN, REAL, SMALL_INTEGERS, batches, chains, dense, models, random_batch, seeds
 
 light = settings(deadline=None, max_examples=60)
 ATOL = 1e-9
@@ -237,9 +237,9 @@ STEEP = st.sampled_from([0.0, 0.0, 1.5, -75.0, -150.0, -225.0, -375.0, -750.0, -
 def two_ways(unary, step, kind, place=None):
     """(log Z, marginals, counts by place) of `sum_product` and of `in_logs`."""
     place, n = (kind, len(step)) if place is None else (place, int(place.max()) + 1)
-    for kernel, given in ((kernels.sum_product, (step, kernels.factors_of(step))), (kernels.in_logs, (step,))):
+    for kernel, tables in ((kernels.sum_product, (step, kernels.factors_of(step))), (kernels.in_logs, (step,))):
         marginal, counts = np.full(unary.shape, np.nan), np.zeros((n, *step.shape[1:]))
-        yield kernel(unary, *given, kind, place, marginal, counts), marginal, counts
+        yield kernel(unary, *tables, kind, place, marginal, counts), marginal, counts
 
 
 @settings(deadline=None, max_examples=200)
@@ -304,17 +304,6 @@ def test_a_long_chain_of_huge_scores_and_steps(scale):
 
 
 # many sequences --------------------------------------------------------------------------------------------
-
-
-@st.composite
-def models(draw):
-    """A batch, weights for it, and the (unary, step, kind) of each sequence."""
-    batch, Y = draw(batches()), draw(st.integers(1, 3))
-    rng = np.random.default_rng(draw(seeds))
-    weights = ChainWeights(rng.normal(size=(batch.n_features, Y)), rng.normal(size=(batch.n_kinds, Y, Y)))
-    step = np.array([weights.trans[0] + (k > 0) * weights.trans[k] for k in range(batch.n_kinds)])
-    parts = zip(batch.split(dense(batch) @ weights.tokens), batch.split(batch.kind), strict=True)
-    return batch, weights, [(unary, step, kind) for unary, kind in parts]
 
 
 @light
