@@ -155,30 +155,36 @@ def tilted(p, instance, corpus, T):
 
 
 def project(p, T, largest=200.0):
-    """(q, value of the dual) by a general solver of the dual with all multipliers at once."""
+    """(q, value of the dual) by a general solver of the dual with all multipliers at once.
+
+    largest  the limit of multipliers of rows that allow nothing
+    """
     n, J = len(p.scores), len(p.of_instance)
     rows = [*p.of_instance] * n + [*p.of_corpus]
     bound, slack = np.array([row.bound for row in rows], float), np.array([row.slack for row in rows], float)
-    box = [(-min(row.price, largest) if row.equal else 0.0, min(row.price, largest)) for row in rows]
+    most = [row.price if row.slack or row.price < inf else largest for row in rows]
+    unit = 1 / np.sqrt(slack + 1)  # what makes all of them about equally stiff
+    box = [(-m / u if row.equal else 0.0, m / u) for row, m, u in zip(rows, most, unit, strict=True)]
 
     def split(x):
         return x[: n * J].reshape(n, J), x[n * J :]
 
-    def negated(x):
+    def negated(z):
+        x = unit * z
         own, shared = split(x)
         q = tilted(p, own, shared, T)
         parts = zip(p.scores, p.instance, p.corpus, own, strict=True)
-        log_z = sum(T * logsumexp((s - a @ z - b @ shared) / T) for s, a, b, z in parts)
+        log_z = sum(T * logsumexp((s - a @ v - b @ shared) / T) for s, a, b, v in parts)
         expected = [own_q @ a for own_q, a in zip(q, p.instance, strict=True)]
         expected.append(sum(own_q @ b for own_q, b in zip(q, p.corpus, strict=True)))
-        return log_z + bound @ x + 0.5 * slack @ x**2, bound + slack * x - np.concatenate(expected)
+        return log_z + bound @ x + 0.5 * slack @ x**2, unit * (bound + slack * x - np.concatenate(expected))
 
-    x = np.zeros(len(rows))
+    z = np.zeros(len(rows))
     if len(rows):
-        for _ in range(3):  # afresh, lest it has stopped on a bad line
-            options = {"maxiter": 10_000, "maxfun": 100_000, "ftol": 0.0, "gtol": 1e-11, "maxcor": 50}
-            x = minimize(negated, x, jac=True, method="L-BFGS-B", bounds=box, options=options).x
-    return tilted(p, *split(x), T), -negated(x)[0]
+        for _ in range(2):  # afresh, lest it has stopped on a bad line
+            options = {"maxiter": 10_000, "maxfun": 100_000, "ftol": 1e-16, "gtol": 1e-10, "maxcor": 50}
+            z = minimize(negated, z, jac=True, method="L-BFGS-B", bounds=box, options=options).x
+    return tilted(p, *split(unit * z), T), -negated(z)[0]
 
 
 def feasible(p):
