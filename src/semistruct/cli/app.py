@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semistruct._version import __version__
+from semistruct.cli.curve import EPILOG as CURVE_EPILOG
+from semistruct.cli.curve import curve
 from semistruct.cli.data import data_app
 from semistruct.cli.output import AsJson
 from semistruct.cli.output import print_result as _print
+from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
+from semistruct.cli.reproduce import reproduce
 from semistruct.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -30,6 +34,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(data_app, name="data")
+app.command(epilog=REPRODUCE_EPILOG)(reproduce)
+app.command(epilog=CURVE_EPILOG)(curve)
 
 TRAIN_EPILOG = """Example: semistruct train refs.tsv -u pool.txt -d dev.tsv -c citations -o refs.model
 

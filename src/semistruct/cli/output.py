@@ -22,3 +22,8 @@ def print_result(result: dict[str, Any], as_json: bool, report: Any) -> None:
     console = Console(file=sys.stdout, highlight=False)
     for part in report(result):
         console.print(part, markup=False, soft_wrap=isinstance(part, str | Text))
+
+
+def duration(seconds: float) -> str:
+    """A time left, roughly."""
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

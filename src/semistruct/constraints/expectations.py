@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from semistruct.constraints.base import Term
 from semistruct.constraints.events import LengthEvent, OrderEvent, StepEvent, TokenEvent
 from semistruct.constraints.tables import PER, RuleTables
 from semistruct.errors import ParameterError
@@ -72,10 +73,7 @@ class Expectations:
         per_token: list[bool] = []
         for k, term in enumerate(tables.terms):
             rule = tables.rules[tables.rule_of[k]]
-            if isinstance(term.event, LengthEvent | OrderEvent) or term.joint:
-                what = {LengthEvent: "lengths of blocks", OrderEvent: "the order of blocks"}.get(
-                    type(term.event), "the number of labels that break a rule"
-                )
+            if what := why_no_expectation(term):
                 raise ParameterError(
                     f"rule {rule.text!r}: {what} cannot be expressed as an expectation on a chain; leave this rule out"
                 )
@@ -108,6 +106,15 @@ class Expectations:
         """(n, J): what E[a.c] of a sequence is multiplied with."""
         lengths = np.diff(self.tables.offsets)[:, None]
         return np.where(self.per_token[None, :], 1.0 / lengths, 1.0)
+
+
+def why_no_expectation(term: Term) -> str | None:
+    """What a term speaks of that a chain cannot expect; None if it can."""
+    if isinstance(term.event, LengthEvent):
+        return "lengths of blocks"
+    if isinstance(term.event, OrderEvent):
+        return "the order of blocks"
+    return "the number of labels that break a rule" if term.joint else None
 
 
 def _bounds(tables: RuleTables, k: int) -> list[tuple[float, float]]:

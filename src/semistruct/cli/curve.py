@@ -1,0 +1,121 @@
+"""`semistruct curve`: how many labels do I need?"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from semistruct.cli.output import AsJson, duration, print_result
+from semistruct.errors import DataError, ParameterError
+
+EPILOG = "Example: semistruct curve refs.tsv -u pool.txt -c citations -o curve.png"
+
+
+def curve(
+    labelled: Annotated[Path, typer.Argument(help="labelled sequences, in any format")],
+    unlabelled: Annotated[
+        list[Path] | None,
+        typer.Option("--unlabelled", "-u", help="sequences without labels; if not given, labelled ones not in use"),
+    ] = None,
+    rules: Annotated[
+        str | None, typer.Option("--rules", "-c", help="rules: a file, or one that comes with semistruct by its name")
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="draw the curve, as .png or .svg")] = None,
+    sizes: Annotated[str | None, typer.Option(help="labelled sequences, as 5,10,20; else chosen by the data")] = None,
+    folds: Annotated[int, typer.Option(min=2, help="parts of the labelled data, each held out once")] = 5,
+    features: Annotated[
+        list[str] | None, typer.Option("--features", "-f", help="a feature set or a template; several times")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="of the draws")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="how many to use, all cores if not given")] = None,
+    format: Annotated[str | None, typer.Option("--format", help="of the files; else told by the content")] = None,
+    encoding: Annotated[str, typer.Option(help="text encoding of the files")] = "utf-8",
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show no progress")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show how accuracy grows with the number of labelled sequences, and whether it pays to label more."""
+    from semistruct.constraints import Constraints
+    from semistruct.experiments.curve import advice, learning_curve
+    from semistruct.formats import read
+
+    if output is not None:
+        _check(output)
+    corpus = read(labelled, format=format, encoding=encoding)
+    pools = [read(path, format=format, encoding=encoding).tokens for path in unlabelled or []]
+    with _progress(quiet) as show:
+        found = learning_curve(
+            corpus, [x for pool in pools for x in pool] if pools else None,
+            None if rules is None else Constraints.from_file(rules),
+            folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, jobs=threads, show=show,
+        )  # fmt: skip
+    if output is not None:
+        from semistruct.report.plots import learning_curve as draw
+
+        title = "Labels" + " + rules" * found.rules + " + unlabelled sequences (annealed)"
+        draw(
+            output, found.sizes, found.scores["annealed"], title=title, also={"supervised": found.scores["supervised"]}
+        )
+    result = {
+        "data": str(labelled), "folds": folds, "rules": found.rules, "unlabelled": found.unlabelled,
+        "curve": found.rows(), "advice": advice(found), "plot": None if output is None else str(output),
+    }  # fmt: skip
+    print_result(result, as_json, _report)
+
+
+def _check(path: Path) -> None:
+    if path.suffix not in (".png", ".svg"):
+        raise DataError.at(path, None, "a plot is written as .png or .svg")
+    if not path.resolve().parent.is_dir():
+        raise DataError.at(path, None, "cannot write: no such folder")
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise ParameterError(f"--sizes is {text!r}, expected numbers such as 5,10,20") from None
+
+
+@contextmanager
+def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    began = time.perf_counter()
+    with Console(stderr=True).status("reading the features") as status:
+
+        def show(done: int, total: int) -> None:
+            left = (time.perf_counter() - began) / done * (total - done) if done else 0.0
+            status.update(f"fit {done + 1} of {total}" + (f"  about {duration(left)} left" if done else ""))
+
+        yield show
+
+
+def _report(result: dict[str, Any]) -> Iterator[Any]:
+    from rich.table import Table
+
+    under = "under the rules" if result["rules"] else "without rules"
+    yield f"token accuracy {under}, mean ± spread over {result['folds']} parts held out:"
+    table = Table(box=None, pad_edge=False)
+    for title in ("labelled", "supervised", "annealed"):
+        table.add_column(title, justify="right")
+    for row in result["curve"]:
+        table.add_row(str(row["labelled"]), *(_cell(row[method]) for method in ("supervised", "annealed")))
+    yield table
+    yield from result["advice"]
+    if result["plot"] is not None:
+        yield f"plot written to {result['plot']}"
+
+
+def _cell(scores: dict[str, Any]) -> str:
+    return f"{scores['mean']:.1%} ± {100 * scores['spread']:.1f}"

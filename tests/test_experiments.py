@@ -1,0 +1,402 @@
+"""Draws, plans, records, statistics and tables of experiments."""
+
+import json
+import random
+import warnings
+from itertools import product
+from math import isnan
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from experiment_cases import LENGTHS, material, numbered, record, some_records
+from semistruct import Constraints
+from semistruct.corpus import Example
+from semistruct.errors import DataError, ParameterError
+from semistruct.experiments import fitting, lineup, statistics
+from semistruct.experiments.material import from_folder, made
+from semistruct.experiments.outcome import Judged
+from semistruct.experiments.plan import Config, Frame, chosen_methods, chosen_sizes, planned
+from semistruct.experiments.published import FIGURES, PRINTED, published
+from semistruct.experiments.records import Results
+from semistruct.experiments.runner import run, seconds_left
+from semistruct.experiments.summary import summary, warnings_of
+from semistruct.experiments.tables import all_tables
+from semistruct.experiments.view import View
+from semistruct.formats import write
+from semistruct.methods import METHODS
+
+# ---- statistics, against plain twins
+
+
+def plain_sign_flip(differences):
+    seen = abs(sum(differences))
+    flips = [abs(sum(s * d for s, d in zip(signs, differences, strict=True))) for signs in
+             product((-1, 1), repeat=len(differences))]  # fmt: skip
+    return sum(f >= seen - 1e-12 for f in flips) / len(flips)
+
+
+def plain_bootstrap(ours, theirs, resamples, seed):
+    rng, n = random.Random(seed), len(ours)
+    below = above = 0
+    for _ in range(resamples):
+        picks = [rng.randrange(n) for _ in range(n)]
+        difference = sum(ours[i] - theirs[i] for i in picks)
+        below, above = below + (difference <= 0), above + (difference >= 0)
+    return min(1.0, 2 * min(below, above) / resamples)
+
+
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=8))
+def test_sign_flips_are_all_listed(differences):
+    assert_allclose(statistics.sign_flip(differences), plain_sign_flip(differences), rtol=0, atol=1e-12)
+
+
+def test_five_draws_cannot_show_more_than_one_in_sixteen():
+    assert statistics.sign_flip([1.0, 2.0, 0.5, 0.1, 3.0]) == 0.0625
+
+
+def test_the_bootstrap_is_that_of_a_plain_loop():
+    rng = np.random.default_rng(1)
+    for shift in (0, 1):
+        ours, theirs = rng.integers(0, 10, 30) + shift, rng.integers(0, 10, 30)
+        found = statistics.paired_bootstrap(ours, theirs, np.full(30, 12))
+        assert_allclose(found, plain_bootstrap(ours.tolist(), theirs.tolist(), 4000, 2), rtol=0, atol=0.05)
+        assert_allclose(found, statistics.paired_bootstrap(theirs, ours, np.full(30, 12)), rtol=0, atol=1e-12)
+
+
+def test_equal_methods_do_not_differ():
+    same = np.array([3, 4, 5])
+    assert statistics.paired_bootstrap(same, same, same) == 1.0
+    assert statistics.sign_flip([0.0, 0.0]) == 1.0
+
+
+def test_a_clear_difference_is_seen():
+    assert statistics.paired_bootstrap(np.full(40, 9), np.full(40, 5), np.full(40, 10)) < 0.001
+
+
+def test_the_spread_is_that_of_a_sample():
+    assert_allclose(statistics.spread([1.0, 3.0]), np.std([1.0, 3.0], ddof=1), rtol=1e-12)
+    assert isnan(statistics.spread([1.0]))
+
+
+def test_pooling_adds_the_numbers_of_a_sequence():
+    assert statistics.pooled([([3, 5], [1, 2]), ([5, 7], [10, 20])]) == {3: 1, 5: 12, 7: 20}
+
+
+# ---- draws and plans
+
+
+def test_draws_are_those_of_the_benchmarks():
+    order = list(range(9))
+    random.Random(3).shuffle(order)
+    draw = material().draw("4", 3)
+    assert [e.tokens[1] for e in draw.learn] == [str(i) for i in order[:4]]
+    assert [e.tokens[1] for e in draw.report] == [str(i) for i in order[4:]]
+    assert draw.which == order[4:]
+
+
+def test_all_is_two_thirds_where_there_is_no_test_part():
+    without, with_test = material(), material(test=5)
+    assert (without.labelled("all"), with_test.labelled("all")) == (6, 9)
+    draw = with_test.draw("all", 1)
+    assert [e.tokens[0] for e in draw.report] == ["test"] * 5
+    assert without.reported_on != with_test.reported_on
+
+
+def test_too_many_labels_are_refused():
+    with pytest.raises(ParameterError, match=r"9 labelled sequences, but train\.tsv has 9; there is no test part"):
+        material().labelled("9")
+    assert material(test=2).labelled("9") == 9
+
+
+def test_the_digest_is_of_all_parts():
+    assert material().digest != material(test=3).digest
+    assert material().digest == material().digest
+
+
+def test_draws_that_are_all_the_same_are_made_once():
+    configs = planned(material(test=2), ["ssvm"], ["3", "all"], 3)
+    assert [(c.size, c.seed) for c in configs] == [("3", 0), ("all", 0), ("3", 1), ("3", 2)]
+
+
+def test_the_plan_ends_with_growing_pools():
+    configs = planned(material(), ["ssvm", "annealed"], ["3", "all"], 2)
+    assert configs[:4] == [Config(m, s, 0) for s in ("3", "all") for m in ("ssvm", "annealed")]
+    assert [(c.method, c.size, c.pool) for c in configs[8:]] == [("annealed", "3", n) for n in (0, 2)] * 2
+
+
+def test_sizes_are_sorted_and_checked():
+    assert chosen_sizes(material(), "all, 5,2,05", False) == ["2", "5", "all"]
+    assert chosen_sizes(material(), "6,all", False) == ["all"]
+    for wrong in ("0", "five", "5,,6", "-3"):
+        with pytest.raises(ParameterError, match="neither a number > 0 nor 'all'"):
+            chosen_sizes(material(), wrong, False)
+
+
+def test_methods_are_checked():
+    assert chosen_methods("headers", "ssvm, crf", False) == ["crf", "ssvm"]
+    with pytest.raises(ParameterError, match="no method is called 'svm' for headers; there are"):
+        chosen_methods("headers", "svm", False)
+
+
+def test_folders_are_read(tmp_path):
+    for part, n in (("train", 3), ("dev", 2)):
+        write(numbered(n, part), tmp_path / f"{part}.tsv", "tsv")
+    (tmp_path / "unlabeled.txt").write_text("a\nb\n\nc\n\n")
+    found = from_folder("citations", tmp_path)
+    assert (len(found.train), len(found.dev), len(found.pool), found.test) == (3, 2, 2, None)
+    write(numbered(4, "test"), tmp_path / "test.tsv", "tsv")
+    assert len(from_folder("citations", tmp_path).test) == 4
+    (tmp_path / "dev.tsv").write_text("a\tauthor\n\nb\t?\n")
+    with pytest.raises(DataError, match=r"dev\.tsv:3: a token has no label"):
+        from_folder("citations", tmp_path)
+    with pytest.raises(DataError, match="no such folder"):
+        from_folder("citations", tmp_path / "none")
+
+
+def test_synthetic_parts_differ():
+    few = made("apartments", few=True)
+    assert few.synthetic
+    assert few.title == "apartments (synthetic)"
+    assert few.train.tokens[:5] != few.test.tokens[:5]
+    assert all(row is None for row in few.pool.labels)
+
+
+# ---- the line-up
+
+
+@pytest.mark.parametrize("corpus", list(lineup.RULES))
+def test_every_method_can_learn_with_its_rules(corpus):
+    for name in lineup.applying(corpus):
+        found = lineup.learning(corpus, name)
+        listed = Constraints.from_file(found.name)
+        assert len(found.rules) + len(found.left_out) == len(listed)
+        assert found.rules.rules
+        lineup.predicting(corpus, name)
+
+
+def test_every_registered_method_is_in_the_line_up():
+    assert set(METHODS) <= {entry.method for entry in lineup.LINEUP.values()}
+
+
+def test_rules_without_a_form_are_left_out():
+    found = lineup.learning("headers", "pr")
+    assert sorted(text.split()[0] for text in found.left_out) == ["blocks", "order"] or len(found.left_out) == 2
+    shares = lineup.learning("headers", "ge")
+    assert {rule.level for rule in shares.rules.rules} == {"corpus"}
+    assert {rule.key for rule in shares.rules.rules} <= {"words", "pattern"}
+    assert {rule.level for rule in lineup.learning("citations", "ge").rules.rules} == {"corpus"}
+
+
+def test_settings_may_be_those_of_a_corpus():
+    assert lineup.entry_of("apartments", "codl").tries[0]["penalty"] == pytest.approx(2.3026, abs=1e-4)
+    assert lineup.entry_of("citations", "codl") == lineup.LINEUP["codl"]
+
+
+def test_the_best_setting_on_dev_data_is_taken():
+    entry = lineup.Entry("x", "ssvm", tries=({"max_passes": 1, "tol": 100.0}, {"tol": 0.01}))
+    data = made("synthetic", few=True)
+    learn = data.train.tokens[:8], data.train.labels[:8]
+    rules = Constraints.from_file("citations-codl")
+    task = fitting.Task(learn, (data.dev.tokens, data.dev.labels), [], "paper", rules, rules, jobs=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = fitting.fit(entry, task)
+    seen = [row["dev_accuracy"] for row in found.search]
+    assert found.params == entry.tries[seen.index(max(seen))]
+    assert found.search_seconds > 0
+
+
+# ---- runs and records
+
+
+@pytest.fixture(scope="module")
+def one_run():
+    data = made("synthetic", few=True)
+    return data, run(data, Frame("synthetic", quick=True), Config("annealed", "5", 1), jobs=1)
+
+
+def test_a_run_has_the_scores_of_its_estimator(one_run):
+    from semistruct import AnnealedSSVM
+
+    data, found = one_run
+    draw, rules = data.draw("5", 1), Constraints.from_file("citations-codl")
+    model = AnnealedSSVM(C="auto", features="paper", constraints=rules, schedule=[1.0, 10.0], rounds=2, select="dev")
+    model.fit(
+        [e.tokens for e in draw.learn], [e.labels for e in draw.learn],
+        unlabeled=data.pool.tokens, dev=(data.dev.tokens, data.dev.labels),
+    )  # fmt: skip
+    gold = [e.tokens for e in draw.report], [e.labels for e in draw.report]
+    for decoding in ("plain", "rules"):
+        i = found["chosen"][decoding]["dev"]
+        assert found["points"][i][decoding] == model.score(*gold, constraints=decoding == "rules")
+        kept = found["outcomes"][decoding][str(i)]
+        assert kept["token_accuracy"] == found["points"][i][decoding]
+        assert sum(kept["right"]) / sum(found["tokens"]) == kept["token_accuracy"]
+        best = found["points"][found["chosen"][decoding]["best-test"]][decoding]
+        assert best == max(point[decoding] for point in found["points"])
+    assert [point["place"] for point in found["points"]] == [row["C_u"] for row in model.path_]
+    free = found["chosen"]["rules"]["labels-free"]
+    assert found["points"][free]["mistakes"] == min(point["mistakes"] for point in found["points"])
+    assert found["history"][-1]["objective"] == model.history_[-1]["objective"]
+
+
+def test_records_are_plain_json(one_run):
+    _, found = one_run
+    assert json.loads(json.dumps(found)) == found
+    assert {"numpy", "scipy", "numba", "python", "semistruct"} == set(found["versions"])
+
+
+def test_reported_sequences_join_the_pool_where_that_is_wanted():
+    data = made("synthetic", few=True)
+    found = run(data, Frame("synthetic", setting="transductive", quick=True), Config("annealed", "5", 0, 10), jobs=1)
+    assert found["data"]["unlabelled"] == 10 + len(data.test)
+
+
+def test_broken_rules_and_confusion_are_counted():
+    report = [Example(["A", "B"], ["author", "title"]), Example(["C"], ["author"])]
+    judged = Judged(report, [4, 7], Constraints.from_file("citations-codl"))
+    predicted = [["title", "title"], ["author"]]
+    found = judged.outcome(predicted)
+    assert found["right"] == [1, 1]
+    assert found["confusion"] == [["author", "author", 1], ["author", "title", 1], ["title", "title", 1]]
+    assert found["broken"]["starts with author or editor"] == 1
+    assert found["broken_any"] == 1
+    worst = judged.worst(predicted, predicted)
+    assert [row["sequence"] for row in worst] == [4, 7]
+    assert worst[0]["broken"] == ["starts with author or editor"]
+
+
+def test_results_resume(tmp_path):
+    path, frame = tmp_path / "results.jsonl", Frame("citations")
+    results = Results.open(path, frame, "d" * 64, resume=False)
+    kept = record("ssvm", "5", 0, [([1, 1, 1, 1], [2, 1, 1, 1])], tokens=["\u2028", "b", "c", "d"])
+    results.add(kept)
+    with path.open("a") as file:
+        file.write('{"config": {"meth')  # killed while writing
+    again = Results.open(path, frame, "d" * 64, resume=True)
+    assert again.records == [kept]
+    assert again.find(Config("ssvm", "5", 0)) == kept
+    assert again.find(Config("ssvm", "5", 1)) is None
+    again.add(record("ssvm", "5", 1, [([1, 1, 1, 1], [2, 1, 1, 1])]))
+    assert len(Results.open(path, frame, "d" * 64, resume=True).records) == 2
+
+
+def test_other_results_are_refused(tmp_path):
+    path, frame = tmp_path / "results.jsonl", Frame("citations")
+    Results.open(path, frame, "d" * 64, resume=False).add(record("ssvm", "5", 0, [([1, 1, 1, 1], [2, 1, 1, 1])]))
+    with pytest.raises(DataError, match=r"results\.jsonl: there are results already; go on with --resume"):
+        Results.open(path, frame, "d" * 64, resume=False)
+    with pytest.raises(DataError, match=r"results\.jsonl:1: these are results on other data"):
+        Results.open(path, frame, "e" * 64, resume=True)
+    with pytest.raises(DataError, match=r"results\.jsonl:1: these are results with features 'paper', not 'default'"):
+        Results.open(path, Frame("citations", "default"), "d" * 64, resume=True)
+    with path.open("a") as file:
+        file.write("[1]\n")
+    with pytest.raises(DataError, match=r"results\.jsonl:2: not a record of a run"):
+        Results.open(path, frame, "d" * 64, resume=True)
+
+
+def test_the_time_left_is_that_of_similar_runs(tmp_path):
+    results = Results(tmp_path / "r", Frame("citations"), "d" * 64, [])
+    assert seconds_left(results, [Config("ssvm", "5", 1)]) is None
+    results.records.append(record("ssvm", "5", 0, [([1, 1, 1, 1], [2, 1, 1, 1])]))
+    assert_allclose(seconds_left(results, [Config("ssvm", "5", 1), Config("crf", "5", 0)]), 2 * 2.3, rtol=1e-9)
+
+
+# ---- views and tables
+
+
+def table(view, key):
+    return next(t for t in all_tables(view) if t.key == key)
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_views_rank_and_compare():
+    view = View(some_records())
+    assert list(view.sizes) == ["5", "20"]
+    assert view.ranked("5", "plain") == ["annealed", "ssvm"]
+    found = view.against("annealed", "ssvm", "5", "plain")
+    assert_allclose(found.difference, (8 - 4) / sum(LENGTHS), rtol=1e-12)
+    assert (found.draws, found.flip) == (3, 0.25)
+
+
+def test_ways_to_choose_a_point():
+    for select, expected in (("dev", 9), ("labels-free", 9), ("best-test", 9)):
+        assert_allclose(View(some_records(), select).mean("annealed", "5", "rules"), expected / 10, rtol=1e-12)
+    assert_allclose(View(some_records(), "best-test").mean("annealed", "5", "plain"), 1.0, rtol=1e-12)
+    assert_allclose(View(some_records(), "dev").mean("annealed", "5", "plain"), 0.8, rtol=1e-12)
+
+
+def test_the_table_of_the_paper():
+    found = table(View(some_records()), "paper")
+    assert [cell.text for cell in found.columns] == [
+        "labelled", "Baseline SDM", "SSVM-SDM [c]", "SSVM-SDM, best on test (peeks)",
+    ]  # fmt: skip
+    assert texts(found)[0] == ["5", "40.0", "80.0", "100.0"]
+    assert texts(found)[1] == ["5, as printed", "66.82", "", "74.74"]
+    assert {cell.style for cell in found.rows[1]} == {"grey"}
+    assert found.columns[3].style == found.rows[0][3].style == "peek"
+    assert any("two meanings" in note for note in found.notes)
+    assert any("best test accuracy along the annealing path" in note for note in found.notes)
+
+
+def test_misprints_are_pointed_out():
+    rows = [*some_records(), record("pr", "5", 0, [([1, 1, 1, 1], [1, 1, 1, 1])])]
+    notes = " ".join(table(View(rows), "paper").notes)
+    assert "Misprint: the paper gives PR on citations as 62.7 / 76 / 87.29" in notes
+
+
+def test_published_figures_stand_beside_ours():
+    found = table(View(some_records()), "accuracy-5")
+    assert [cell.text for cell in found.columns if cell.style == "grey"] == [
+        "published, plain", "published, under the rules",
+    ]  # fmt: skip
+    row = next(row for row in found.rows if row[0].text == "annealed SSVM")
+    assert [cell.text for cell in row if cell.style == "grey"] == ["74.74 BSS (best on test)", ""]
+
+
+def test_synthetic_figures_have_no_published_ones_beside_them():
+    view = View(some_records(synthetic=True))
+    assert "synthetic" in view.title
+    for found in all_tables(view):
+        assert "synthetic" in found.title or found.key in ("data", "time")
+        if found.key.startswith("accuracy"):
+            assert not any(cell.style == "grey" for cell in found.columns)
+    assert any("Synthetic data" in line for line in warnings_of(view))
+
+
+def test_broken_rules_are_of_a_hundred_sequences():
+    found = table(View(some_records()), "violations-5")
+    assert texts(found)[0] == ["any rule", "150.0 → 100.0", "50.0 → 25.0"]
+
+
+def test_the_summary_answers_the_questions():
+    answers = dict(summary(View(some_records())))
+    assert answers["Which method is best with 5 labels?"].startswith("Annealed SSVM: 90.0 ± 0.0 %")
+    margin = answers["By how much, and is that significant?"]
+    assert "30.0 points ahead of SSVM, supervised" in margin
+    assert "sign-flip test, p = 0.250; no p below 0.25 is possible with 3 draws" in margin
+    assert "+10.0 points at prediction for annealed SSVM, +20.0 for SSVM, supervised." in answers.values()
+    assert "3.0 s a fit" in answers["What did it cost?"]
+
+
+def test_missing_runs_are_told():
+    assert warnings_of(View(some_records())) == []
+    assert any("missing" in line for line in warnings_of(View(some_records()[1:])))
+    assert any("peeks" in line for line in warnings_of(View(some_records(), "best-test")))
+
+
+def test_published_figures_follow_the_setting():
+    assert published("citations", "pr", "plain", "inductive").values == (73.0, 82.7, 90.1)
+    assert published("citations", "pr", "plain", "transductive").values == (74.1, 84.4, 90.6)
+    assert published("citations", "transductive", "plain", "inductive").setting == "transductive"
+    assert published("headers", "pr", "plain", "inductive") is None
+    assert {figure.method for figure in FIGURES} <= set(lineup.LINEUP)
+    assert {column[1] for columns in PRINTED.values() for column in columns} <= set(lineup.LINEUP)
