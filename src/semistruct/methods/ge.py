@@ -66,7 +66,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
         C: float | str = DEFAULT_C,
         features: str | Sequence[str] = "default",
         constraints: Constraints | None = None,
-        ratio: float = 10.0,
+        ratio: float = 3.0,
         tol: float = 1e-4,
         max_iterations: int = 300,
         select: str = "auto",
