@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
 
 # chains ----------------------------------------------------------------------------------------------------
 
@@ -85,6 +86,26 @@ def distribution(unary, step, kind):
     return log_z, marginal, steps
 
 
+def pairs(unary, step, kind):
+    """[t, y, z]: the probability of y at t-1 and z at t; nothing at t = 0."""
+    log_z, _, _ = distribution(unary, step, kind)
+    out = np.zeros((len(unary), *step.shape[1:]))
+    for p in labellings(*unary.shape):
+        for t in range(1, len(p)):
+            out[t, p[t - 1], p[t]] += np.exp(score(unary, step, kind, p) - log_z)
+    return out
+
+
+def allowed_only(unary, known):
+    """Labels that are not the known one are forbidden; -1: not known."""
+    out = unary.copy()
+    for t, k in enumerate(known):
+        for y in range(unary.shape[1]):
+            if k not in (-1, y):
+                out[t, y] = -np.inf
+    return out
+
+
 # the structural SVM ----------------------------------------------------------------------------------------
 
 
@@ -158,6 +179,46 @@ def svm_optimum(cases, Y, K):
         options={"maxiter": 1000, "ftol": 1e-12},
     )
     return found.x[:size]
+
+
+# the conditional random field ------------------------------------------------------------------------------
+
+
+class Learned(NamedTuple):
+    """One example: dense rows (T, F), kinds (T,), C, and the share of every labelling in what is to be learned.
+
+    Instead of shares, labels (T,) of which those that are -1 may be anything.
+    """
+
+    rows: np.ndarray
+    kind: np.ndarray
+    C: float
+    goal: dict | tuple
+
+
+def random_field(examples, Y, K):
+    """w -> (P(w), its gradient), P = 1/2 |w|^2 + sum_i C_i (log Z_i - score of what is to be learned)."""
+    parts = []
+    for e in examples:
+        paths = labellings(len(e.rows), Y)
+        features = np.array([joint_features(e, p, Y, K) for p in paths])
+        fits = None
+        if not isinstance(e.goal, dict):
+            fits = np.array([all(k in (-1, y) for k, y in zip(e.goal, p, strict=True)) for p in paths])
+        share = None if fits is not None else np.array([e.goal.get(p, 0.0) for p in paths])
+        parts.append((e.C, features, fits, share))
+
+    def value(w):
+        total, gradient = 0.5 * w @ w, w.copy()
+        for C, features, fits, share in parts:
+            scores = features @ w
+            goal = share @ scores if fits is None else logsumexp(scores[fits])
+            wanted = share @ features if fits is None else softmax(scores[fits]) @ features[fits]
+            total += C * (logsumexp(scores) - goal)
+            gradient += C * (softmax(scores) @ features - wanted)
+        return total, gradient
+
+    return value
 
 
 # features --------------------------------------------------------------------------------------------------

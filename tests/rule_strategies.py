@@ -140,6 +140,11 @@ def descriptions(labels, functions=False):
     return st.one_of(_kinds(labels, functions)).flatmap(lambda rule: common.map(lambda more: {**rule, **more}))
 
 
+def has_expectation(rule):
+    """Not all rules can be stated of a distribution on a chain."""
+    return next(iter(rule)) not in ("min_length", "max_length", "order", "function") and "counting" not in rule
+
+
 def built(rule):
     """The rule of a description."""
     key = next(iter(rule))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from semistruct.batch import SequenceBatch, starts
+from semistruct.chain.inference import ChainWeights
 from semistruct.solvers.sdm import Problem
 
 FORBIDDEN = st.just(-np.inf)
@@ -61,6 +62,33 @@ def batches(draw):
     lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=6))
     kinds, real = draw(st.integers(1, 3)), draw(st.booleans())
     return random_batch(rng, lengths, draw(st.integers(1, 5)), n_kinds=kinds, real=real)
+
+
+def random_chain(rng, batch, Y, size=1.0):
+    """Weights of about this size."""
+    return ChainWeights(rng.normal(0, size, (batch.n_features, Y)), rng.normal(0, size, (batch.n_kinds, Y, Y)))
+
+
+def chains_of(batch, weights):
+    """The (unary, step, kind) of each sequence."""
+    step = np.array([weights.trans[0] + (k > 0) * weights.trans[k] for k in range(batch.n_kinds)])
+    parts = zip(batch.split(dense(batch) @ weights.tokens), batch.split(batch.kind), strict=True)
+    return [(unary, step, kind) for unary, kind in parts]
+
+
+@st.composite
+def models(draw):
+    """A batch, weights for it, and the (unary, step, kind) of each sequence."""
+    batch, Y = draw(batches()), draw(st.integers(1, 3))
+    weights = random_chain(np.random.default_rng(draw(seeds)), batch, Y)
+    return batch, weights, chains_of(batch, weights)
+
+
+def some_known(rng, n_tokens, Y, share=1 / 3):
+    """About this share of the labels is known."""
+    known = rng.integers(0, Y, n_tokens).astype(np.int16)
+    known[rng.random(n_tokens) >= share] = -1
+    return known
 
 
 def random_problem(seed, *, n=3, max_T=4, Y=3, n_features=3, n_kinds=1, real=False):

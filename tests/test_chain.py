@@ -14,7 +14,7 @@ from semistruct.chain import kernels
 from semistruct.chain.inference import ChainWeights, decode_k
 from semistruct.chain.inference import decode as decode_all
 from semistruct.errors import DataError
-from strategies import INTEGERS_OR_FORBIDDEN, REAL, SMALL_INTEGERS, batches, chains, dense, random_batch, seeds
+from strategies import INTEGERS_OR_FORBIDDEN, REAL, SMALL_INTEGERS, batches, chains, dense, models, random_batch, seeds
 
 light = settings(deadline=None, max_examples=60)
 ATOL = 1e-9
@@ -229,18 +229,81 @@ def test_a_bonus_for_every_label_of_a_token_moves_scores_and_nothing_else(chain,
     assert_allclose(after[1], before[1], rtol=0, atol=ATOL)
 
 
+# ---- where probabilities are too small to be told from nothing
+
+STEEP = st.sampled_from([0.0, 0.0, 1.5, -75.0, -150.0, -225.0, -375.0, -750.0, -3000.0, -np.inf])
+
+
+def two_ways(unary, step, kind, place=None):
+    """(log Z, marginals, counts by place) of `sum_product` and of `in_logs`."""
+    place, n = (kind, len(step)) if place is None else (place, int(place.max()) + 1)
+    for kernel, tables in ((kernels.sum_product, (step, kernels.factors_of(step))), (kernels.in_logs, (step,))):
+        marginal, counts = np.full(unary.shape, np.nan), np.zeros((n, *step.shape[1:]))
+        yield kernel(unary, *tables, kind, place, marginal, counts), marginal, counts
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.one_of(chains(STEEP), chains(STEEP, max_Y=2)))
+def test_forward_backward_where_labels_differ_by_hundreds_of_nats(chain):
+    wanted = brute.distribution(*chain)
+    for found in two_ways(*chain):
+        for a, b in zip(found, wanted, strict=True):
+            assert_allclose(a, b, rtol=0, atol=1e-8)
+
+
+def test_a_path_that_is_too_small_at_first_and_wins_in_the_end():
+    """The label it has at position 1 is lost there, going forwards and going backwards."""
+    never = -np.inf
+    unary = np.array([[0, never], [0, -750.0], [0, 0], [0, 0], [0, 0]])
+    step = np.array([[[-225, never], [never, 0]], [[-225, 0], [never, never]]])
+    kind = np.array([0, 1, 0, 0, 0], np.int16)
+    for log_z, marginal, _ in two_ways(unary, step, kind):
+        assert_allclose(log_z, -750.0, rtol=0, atol=ATOL)
+        assert_allclose(marginal[1:, 1], 1.0, rtol=0, atol=ATOL)
+
+
+def test_probabilities_refuse_what_they_cannot_tell_and_leave_the_counts():
+    unary, step, kind = np.array([[0.0, -400.0], [-400.0, 0.0]]), np.full((1, 2, 2), -400.0), np.zeros(2, np.int16)
+    step[0, 0, 0] = step[0, 1, 1] = 0.0
+    counts = np.full(step.shape, 7.0)
+    found = kernels.in_probabilities(unary, kernels.factors_of(step), kind, kind, np.empty((2, 2)), counts)
+    assert np.isnan(found)
+    assert_array_equal(counts, 7.0)
+
+
+@light
+@given(st.one_of(chains(), chains(STEEP)))
+def test_steps_may_be_counted_by_position(chain):
+    unary, _, _ = chain
+    wanted = brute.pairs(*chain) if brute.distribution(*chain)[0] > -np.inf else 0.0
+    for _, _, counts in two_ways(*chain, place=np.arange(len(unary))):
+        assert_allclose(counts, np.broadcast_to(wanted, counts.shape), rtol=0, atol=1e-8)
+
+
+@light
+@given(chains())
+def test_factors_are_the_exponentials_of_steps(chain):
+    step = chain[1]
+    found = kernels.factors_of(step)
+    assert np.isfinite(found.top).all()
+    assert_allclose(found.factor * np.exp(found.top)[:, None, None], np.exp(step), rtol=1e-12, atol=0)
+    assert_array_equal(found.back, found.factor.transpose(0, 2, 1))
+
+
+@pytest.mark.parametrize("scale", [10.0, 300.0, 1e4, 1e7])
+def test_a_long_chain_of_huge_scores_and_steps(scale):
+    rng = np.random.default_rng(5)
+    unary, step = scale * rng.normal(size=(2000, 3)), scale * rng.normal(size=(2, 3, 3))
+    kind = rng.integers(0, 2, 2000).astype(np.int16)
+    best = decode(unary, step, kind)[0]
+    for log_z, marginal, counts in two_ways(unary, step, kind):
+        assert best <= log_z <= best + 2000 * np.log(3)
+        rounding = 1e-9 + 1e-13 * abs(best)  # of sums as large as log Z
+        assert_allclose(marginal.sum(axis=1), 1.0, rtol=0, atol=rounding)
+        assert_allclose(counts.sum(), 1999, rtol=0, atol=2000 * rounding)
+
+
 # many sequences --------------------------------------------------------------------------------------------
-
-
-@st.composite
-def models(draw):
-    """A batch, weights for it, and the (unary, step, kind) of each sequence."""
-    batch, Y = draw(batches()), draw(st.integers(1, 3))
-    rng = np.random.default_rng(draw(seeds))
-    weights = ChainWeights(rng.normal(size=(batch.n_features, Y)), rng.normal(size=(batch.n_kinds, Y, Y)))
-    step = np.array([weights.trans[0] + (k > 0) * weights.trans[k] for k in range(batch.n_kinds)])
-    parts = zip(batch.split(dense(batch) @ weights.tokens), batch.split(batch.kind), strict=True)
-    return batch, weights, [(unary, step, kind) for unary, kind in parts]
 
 
 @light

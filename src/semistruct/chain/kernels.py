@@ -257,11 +257,14 @@ def in_probabilities(unary, factors, kind, place, marginal, counts):
             after = local[t + 1, z]
             for y in range(Y):
                 beta[t, y] += after * factors.back[k, z, y]
-        total = 0.0
+        total, high = 0.0, 0.0
         for y in range(Y):
             marginal[t, y] = alpha[t, y] * beta[t, y]
             total += marginal[t, y]
+            high = max(high, beta[t, y])
         if not abs(total - 1.0) < 1e-9:  # a path was lost on one way and not on the other
+            return np.nan
+        if not high < 1e200:  # or it may have been lost on both: what was too small for alpha matters here
             return np.nan
     for t in range(1, T):
         k, p = kind[t], place[t]

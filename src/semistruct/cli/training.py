@@ -137,7 +137,7 @@ def described(name: str | None) -> dict[str, Any]:
 
 
 def _title(method: type[SequenceLabeller]) -> str:
-    return (inspect.getdoc(method) or "").partition("\n")[0].rstrip(".:").partition(":  ")[0]
+    return (inspect.getdoc(method) or "").partition("\n")[0].rstrip(".,:").partition(":  ")[0]
 
 
 def _shown(values: dict[str, Any]) -> dict[str, Any]:

@@ -29,14 +29,14 @@ def covary(pieces, bounds, scorer, costs, nothing, marginal, steps):
                 cls = costs.step_class[a + t]
                 for z in range(Y):
                     for y in range(Y):
-                        if pair[t, y, z] > 0.0:
+                        if pair[t, y, z] > 0.0 and own[t, z] > 0.0:  # either may underflow
                             before[t, z] += pair[t, y, z] / own[t, z] * (before[t - 1, y] + costs.step[cls, y, z])
                     before[t, z] += costs.token[costs.token_class[a + t], z]
             for t in range(T - 2, -1, -1):
                 cls = costs.step_class[a + t + 1]
                 for y in range(Y):
                     for z in range(Y):
-                        if pair[t + 1, y, z] > 0.0:
+                        if pair[t + 1, y, z] > 0.0 and own[t, y] > 0.0:
                             here = costs.step[cls, y, z] + costs.token[costs.token_class[a + t + 1], z]
                             after[t, y] += pair[t + 1, y, z] / own[t, y] * (here + after[t + 1, z])
             mean = 0.0

@@ -34,7 +34,7 @@ class Shares:
         expectations = Expectations.of(tables, lambda level, n: 1.0)  # refuses what has no expectation
         for k, r in enumerate(tables.rule_of):
             rule = tables.rules[r]
-            if rule.level == "instance" or tables.targets.per[k] == PER[None]:
+            if rule.level == "instance" or tables.targets.per[k] == PER["sequences"]:
                 problem = "is about single sequences" if rule.level == "instance" else "is about numbers"
                 hint = "; give it `level: corpus` and a `fraction`" if rule.level == "instance" else ""
                 raise ParameterError(f"rule {rule.text!r} {problem}, not about shares in the corpus{hint}")
@@ -49,8 +49,8 @@ class Shares:
         """(shares, divisors) of the terms."""
         total = self.projector.expected(chain).sum(axis=0)
         per = self.tables.targets.per[self.terms]
-        fixed = {PER["tokens"]: float(self.batch.n_tokens), PER["sequences"]: float(len(self.batch))}
-        divisor = np.array([fixed[p] if p in fixed else total[p] for p in per.tolist()])
+        n_tokens = float(self.batch.n_tokens)
+        divisor = np.array([n_tokens if p == PER["tokens"] else total[p] for p in per.tolist()])
         return total[self.terms] / np.maximum(divisor, EDGE), np.maximum(divisor, EDGE)
 
     def __call__(self, chain: ChainWeights) -> tuple[float, np.ndarray, np.ndarray]:

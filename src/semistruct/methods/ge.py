@@ -66,7 +66,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
         C: float | str = DEFAULT_C,
         features: str | Sequence[str] = "default",
         constraints: Constraints | None = None,
-        ratio: float = 10.0,
+        ratio: float = 3.0,
         tol: float = 1e-4,
         max_iterations: int = 300,
         select: str = "auto",
@@ -95,8 +95,15 @@ class GeneralizedExpectation(Probabilities, PathMethod):
 
     def _walk(self, task: Task, run: Run) -> Iterator[State]:
         state = run.state
-        if state.stage:
-            return
+        if state.round == 0:
+            self._learn(task, run)
+            state.round = 1
+            run.save()
+        yield state
+        state.next_stage()
+
+    def _learn(self, task: Task, run: Run) -> None:
+        state = run.state
         batch, known, weight = task.labelled
         rate = self.ratio * self.C_ * float(weight.sum())
         losses = Objective(batch, len(task.labels), self.C_ * weight, known, self.n_jobs, merge=False)
@@ -114,10 +121,6 @@ class GeneralizedExpectation(Probabilities, PathMethod):
             switched=int(np.sum(old != state.labels)),
             iterations=last.iterations,
         )  # fmt: skip
-        state.round = 1
-        run.save()
-        yield state
-        state.next_stage()
 
     def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
         super()._finish(task, points, judge, state, dev)

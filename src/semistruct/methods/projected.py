@@ -90,6 +90,8 @@ class ProjectedMethod(Probabilities, PathMethod):
         while state.stage < len(run.stages):
             T = self._temperature(run.stages[state.stage])
             while state.round < rounds and not state.settled:
+                earlier = None if state.stage == 0 else self._temperature(run.stages[state.stage - 1])
+                first = state.round == 0 and earlier != T  # at this temperature
                 start = Multipliers(**state.extra) if state.extra else None
                 projection = projector.project(state.chain, temperature=T, start=start, weight=weight[n_fixed:])
                 labels = projector.best(state.chain, projection.multipliers)
@@ -106,10 +108,12 @@ class ProjectedMethod(Probabilities, PathMethod):
                 run.note("project", rounds, objective=before, **told)
                 run.note("learn", rounds, objective=after, **told)
                 state.chain, state.extra = chain, vars(projection.multipliers)
-                state.settled = state.round > 0 and before - after <= SETTLED * abs(after)
+                state.settled = not first and abs(before - after) <= SETTLED * abs(after)
                 state.round += 1
                 run.save()
             yield state
+            if state.settled and self._temperature(run.stages[-1]) == T:
+                return  # nothing would change any more
             state.next_stage()
 
     def _learn(
@@ -177,7 +181,7 @@ class PosteriorRegularization(ProjectedMethod):
     slack : how soft rules are whose weight was left open: to miss the target by a share s costs n s^2 / (2 slack),
         where n is the number of events the rule speaks of; for an instance rule s is counted in events, and n is 1
     ratio : the weight of all unlabelled data together, relative to that of all labelled data
-    rounds : of projecting and learning; each is a point of the path
+    rounds : of projecting and learning, fewer if the objective settles; each is a point of the path
     learn_iterations, project_iterations : limits of L-BFGS in a round
     select : which point becomes the model, as for `AnnealedSSVM`
     tol : learning stops when the objective falls by less than this share in five iterations

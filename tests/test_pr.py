@@ -1,0 +1,316 @@
+"""Posterior regularisation and its annealing: the objective by enumeration, and what the estimators do."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import brute_projection
+from annealed_cases import (
+    CITATIONS,
+    CORPUS,
+    DEV,
+    HELD_OUT,
+    LABELLED,
+    POOL,
+    SHORT,
+    UNLABELLED,
+    N,
+    X,
+    Y,
+    chosen,
+    same_fit,
+    same_weights,
+)
+from projected_cases import SMALL_RULES, Enumerated, exact, small_task
+from semistruct import CRF
+from semistruct.constraints import (
+    AtMostOnce,
+    Constraints,
+    Function,
+    MinLength,
+    Order,
+    Proportion,
+    StartsWith,
+    Words,
+)
+from semistruct.errors import ParameterError, RuleWarning
+from semistruct.methods.crf import LikelihoodLearner
+from semistruct.methods.daso import DASO, PUBLISHED
+from semistruct.methods.path import Run
+from semistruct.methods.projected import SETTLED, PosteriorRegularization
+from semistruct.methods.state import State
+from semistruct.methods.task import Task
+
+BOTH = [PosteriorRegularization, DASO]
+FEATURES = {"features": SHORT["features"]}
+PUBLIC = Constraints.from_file("citations-daso")
+
+
+def quick(method, **given):
+    """Few rounds; DASO has two temperatures."""
+    more = {"schedule": [2.0, 1.0]} if method is DASO else {}
+    return method(**{**FEATURES, "rounds": 2, **more, **given})
+
+
+def fit(method, *, params=None, **given):
+    return quick(method, **(params or {})).fit(X, Y, **{"unlabeled": POOL, **given})
+
+
+def on_citations(method, *, params=None, **given):
+    return quick(method, **{"constraints": PUBLIC, **(params or {})}).fit(*LABELLED, unlabeled=UNLABELLED, **given)
+
+
+# ---- the objective
+
+
+@pytest.mark.parametrize("partly", [False, True])
+@pytest.mark.parametrize("method", BOTH)
+@pytest.mark.parametrize("rules", SMALL_RULES)
+def test_the_recorded_objective_is_that_of_the_state_and_falls(rules, method, partly):
+    """After every half-step: of the old weights and the new distribution, then of the new weights too."""
+    C, slack = 0.8, 0.3
+    y = [Y[0], ["author", None, None, "date"], Y[2], None] if partly else [*Y[:3], None]
+    importance = [1.0, 1.0, 2.0, 1.0]
+    task = small_task(rules, y, importance)
+    free = 1 + len(POOL)
+    more = {"schedule": [2.0, 1.0, 0.5]} if method is DASO else {}
+    # all open sequences have the same weight, which is what the projection takes for granted
+    model = exact(method, C=C, slack=slack, ratio=free / 4, rounds=3, **more)
+    model.C_ = C
+    order = [0, 2, 1, 3] if partly else [0, 1, 2, 3]  # complete, then the others
+    weight = np.concatenate([C * np.array(importance)[order], np.full(len(POOL), C)])
+    enumerated = Enumerated(task, rules, slack, weight, C)
+    batch, known, own = task.labelled
+    chains = [LikelihoodLearner(3, 1e-4, 1000).learn(batch, known, C * own).chain]
+    stages = model._stages(task)
+
+    def after_round(state):
+        T = model._temperature(stages[state.stage])
+        _, p = enumerated.problem(chains[-1])
+        q = brute_projection.tilted(p, state.extra["instance"], state.extra["corpus"], T)
+        for row, chain in zip(state.history[-2:], [chains[-1], state.chain], strict=True):
+            assert_allclose(row["objective"], enumerated(chain, q, T), rtol=1e-7, atol=1e-7, err_msg=str(row))
+        listed = [list(scores) for scores in enumerated.problem(chains[-1])[0][task.n_fixed :]]
+        for paths, shares, labels in zip(listed, q, task.opened.split(state.labels), strict=True):
+            assert shares[paths.index(tuple(labels.tolist()))] >= shares.max() * (1 - 1e-7)
+        chains.append(state.chain)
+
+    state = State(chains[0])
+    run = Run(state, model.axis, stages, keep=after_round)
+    for _ in model._walk(task, run):
+        pass
+    for T in {model._temperature(stage) for stage in stages}:
+        values = [row["objective"] for row in state.history if model._temperature(stages[row["stage"]]) == T]
+        assert all(b <= a + 1e-7 * abs(a) for a, b in pairwise(values)), values
+    assert [row["step"] for row in state.history] == ["project", "learn"] * (len(chains) - 1)
+    assert len(chains) > 2
+
+
+@pytest.mark.parametrize("method", BOTH)
+def test_real_rules_help_and_do_not_raise_the_objective(method):
+    model = on_citations(method, params={"select": "last"})
+    for T in {row.get("T") for row in model.history_}:
+        values = [row["objective"] for row in model.history_ if row.get("T") == T]
+        assert all(b <= a * (1 + 1e-4) for a, b in pairwise(values)), values  # as exact as projections are
+    assert model.score(*HELD_OUT) > CRF(**FEATURES).fit(*LABELLED).score(*HELD_OUT) + 0.02  # measured: 0.05
+
+
+# ---- annealing
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 30])
+def test_at_temperature_one_annealing_is_regularisation(rounds):
+    """To the last bit, also if both end because nothing changes any more."""
+    params = {"constraints": Constraints([StartsWith("author"), Proportion({"date": 0.5})]), "select": "last"}
+    regular = fit(PosteriorRegularization, params={**params, "rounds": rounds})
+    annealed = fit(DASO, params={**params, "rounds": rounds, "schedule": [1.0]})
+    same_weights(regular, annealed)
+    assert regular.labels_ == annealed.labels_
+    assert regular.expectations_ == annealed.expectations_
+    pairs = list(zip(regular.history_, annealed.history_, strict=True))
+    assert all(a["objective"] == b["objective"] for a, b in pairs)
+    assert [a["stage"] for a, _ in pairs] == [b["round"] for _, b in pairs]
+    if rounds == 30:
+        assert len(pairs) < 60
+        before, after = (row["objective"] for row in regular.history_[-2:])
+        assert before - after <= SETTLED * after
+
+
+def test_temperatures_are_points_of_the_path():
+    model = fit(DASO, params={"schedule": "published", "rounds": 1})
+    assert [row["T"] for row in model.path_] == [None, *PUBLISHED]
+    assert_allclose([PUBLISHED[0], PUBLISHED[-1]], [2.0, 0.697], rtol=0, atol=1e-3)
+    assert [row["cycle"] for row in fit(PosteriorRegularization).path_] == [None, 1.0, 2.0]
+
+
+# ---- fitting
+
+
+@pytest.mark.parametrize("method", BOTH)
+def test_without_unlabelled_data_it_is_the_random_field(method):
+    model = fit(method, unlabeled=None, params={"constraints": Constraints([StartsWith("author")])})
+    same_weights(model, CRF(**FEATURES).fit(X, Y))
+    assert model.labels_ == model.history_ == model.expectations_ == []
+
+
+@pytest.mark.parametrize("method", BOTH)
+def test_known_labels_stay(method):
+    """Also against the model and the rules."""
+    rules = Constraints([StartsWith("author", weight="hard"), Words(["1931"], are="date")])
+    partial = [Y[0], ["date", None, "author", None], *Y[2:]]
+    with pytest.warns(RuleWarning, match="rule 'starts with author' cannot be met: it is missed by"):
+        model = quick(method, constraints=rules, select="last").fit(X, partial, unlabeled=POOL)
+    assert len(model.labels_) == len(POOL)
+    assert all(row[0] == "author" for row in model.labels_)
+    task = Task.of(X, partial, POOL, **FEATURES, constraints=rules, sample_weight=None)
+    projector, weights = model._projector(task), model.model_.weights
+    labels = projector.best(weights, projector.project(weights).multipliers)
+    assert [task.labels[z] for z in labels[:4]] == ["date", task.labels[labels[1]], "author", "date"]
+
+
+@pytest.mark.parametrize("method", BOTH)
+def test_a_label_without_examples_is_learned_from_a_rule(method):
+    pool = [[*x, "pp", "7"] for x in POOL] * 3
+    rules = Constraints([Words(["pp"], are="pages")], labels=["pages", "title"])
+    model = fit(method, unlabeled=pool, params={"constraints": rules, "select": "last"})
+    assert model.classes_ == ["author", "date", "pages", "title"]
+    assert all(row[-2] == "pages" for row in model.labels_)
+    assert model.predict([["Curry", "pp", "7"]])[0][1] == "pages"
+
+
+@pytest.mark.parametrize("method", BOTH)
+def test_expectations_before_and_after(method):
+    targets = {"author": 0.1}
+    rules = Constraints([AtMostOnce(name="once"), Proportion(targets, name="few authors")])
+    model = fit(method, params={"constraints": rules, "select": "last", "slack": 1e-3})
+    once, few = model.expectations_
+    assert (once["rule"], once["level"], few["rule"], few["level"]) == ("once", "instance", "few authors", "corpus")
+    tokens = sum(map(len, POOL))
+    share = sum(p[:, 0].sum() for p in model.predict_marginals(POOL))
+    assert_allclose(few["model"], abs(share - 0.1 * tokens) / len(POOL), rtol=1e-6, atol=0)
+    assert few["projected"] < 0.2 * few["model"]
+
+
+def test_rules_that_cannot_be_met_are_told_by_name():
+    rules = Constraints(
+        [StartsWith("author", weight="hard", name="one"), StartsWith("date", weight="hard", name="two")]
+    )
+    with pytest.warns(RuleWarning) as told:
+        model = fit(PosteriorRegularization, params={"constraints": rules, "select": "last"})
+    messages = " ".join(str(warning.message) for warning in told)
+    missed = {row["rule"]: row["projected"] for row in model.expectations_}
+    assert_allclose(sum(missed.values()), 1.0, rtol=0, atol=1e-6)
+    for name, size in missed.items():
+        assert (f"rule '{name}' cannot be met" in messages) == (size > 0.01)
+    assert np.isfinite(model.model_.weights.tokens).all()
+
+
+@pytest.mark.parametrize("method", BOTH)
+def test_threads_do_not_change_the_result(method):
+    rules, pool = Constraints([AtMostOnce(), *PUBLIC.rules[2:5]], PUBLIC.labels), CORPUS.tokens[N:]
+    one, two = (quick(method, constraints=rules, rounds=1, n_jobs=n).fit(*LABELLED, unlabeled=pool) for n in (1, 2))
+    same_fit(one, two)
+    assert one.expectations_ == two.expectations_
+
+
+# ---- interruptions
+
+
+class Killed(Exception):
+    pass
+
+
+def stopping(after, how):
+    rows = []
+
+    def watch(row):
+        rows.append(row)
+        if len(rows) == after:
+            raise how
+
+    return watch
+
+
+SOME_RULES = {
+    "none": None,
+    "corpus": Constraints([Proportion({"date": 0.5})]),
+    "both": Constraints([StartsWith("author"), Proportion({"date": 0.5})]),
+}
+
+
+@pytest.mark.parametrize("rules", SOME_RULES)
+@pytest.mark.parametrize("method", BOTH)
+@pytest.mark.parametrize("after", [1, 4, 6])
+def test_a_killed_fit_goes_on_as_if_nothing_had_happened(method, rules, after, tmp_path):
+    given = {"params": {"constraints": SOME_RULES[rules], "rounds": 3}, "dev": DEV}
+    whole = fit(method, **given)
+    with pytest.raises(Killed):
+        fit(method, **given, checkpoint=tmp_path, watch=stopping(after, Killed))
+    resumed = fit(method, **given, checkpoint=tmp_path, resume=True)
+    same_fit(resumed, whole)
+    assert resumed.expectations_ == whole.expectations_
+
+
+def test_a_settled_fit_is_resumed_settled(tmp_path):
+    given = {"params": {"rounds": 50, "select": "last"}}
+    whole = fit(PosteriorRegularization, **given, checkpoint=tmp_path)
+    assert len(whole.path_) < 51
+    same_fit(fit(PosteriorRegularization, **given, checkpoint=tmp_path, resume=True), whole)
+
+
+@pytest.mark.parametrize("method", BOTH)
+def test_an_interrupted_fit_leaves_a_usable_model(method):
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = fit(method, params={"constraints": SOME_RULES["both"]}, watch=stopping(4, KeyboardInterrupt))
+    assert model.stop_ == "interrupted"
+    assert chosen(model) < len(model.path_) < 4
+    assert len(model.predict(POOL)) == len(model.labels_) == len(POOL)
+    assert len(model.expectations_) == 2
+
+
+# ---- what is refused
+
+REFUSED = {
+    "MinLength": (MinLength(2, name="long"), "rule 'long': lengths of blocks"),
+    "Order": (Order(["author", "date"], name="sorted"), "rule 'sorted': the order of blocks"),
+    "labels": (AtMostOnce(counting="labels", name="once"), "rule 'once': the number of labels"),
+    "function": (Function(lambda x, y: 0, name="own"), "rule 'own': a function"),
+}
+
+
+@pytest.mark.parametrize("method", BOTH)
+@pytest.mark.parametrize("kind", REFUSED)
+def test_rules_without_expectations_are_refused_by_name(method, kind):
+    rule, message = REFUSED[kind]
+    with pytest.raises(ParameterError, match=message):
+        fit(method, params={"constraints": Constraints([StartsWith("author"), rule])})
+
+
+BAD = [
+    *[
+        ("schedule", value)
+        for value in ([], [1.0, 2.0], [1.0, 1.0], [1.0, 0.0], [2.0, -1.0], "slow", None, 1.0, [True])
+    ],
+    *[("slack", value) for value in (0, -1, None)],
+    *[("ratio", value) for value in (0, float("inf"))],
+    *[("rounds", 0), ("learn_iterations", 0), ("project_iterations", 1.5), ("select", "best"), ("C", "best")],
+]
+
+
+@pytest.mark.parametrize(("name", "value"), BAD)
+def test_bad_parameters_are_refused_at_fit(name, value):
+    for method in [DASO] if name == "schedule" else BOTH:
+        with pytest.raises(ParameterError, match=rf"{method.__name__}\({name}=.*\): {name} must be "):
+            method(**{name: value}).fit(X, Y, unlabeled=POOL)
+
+
+@pytest.mark.parametrize("method", BOTH)
+def test_parameters_go_in_and_out(method):
+    model = quick(method, constraints=CITATIONS, C=2.0, slack=0.5, ratio=2.0, tol=0.1, n_jobs=1, random_state=5)
+    assert clone(model).get_params() == model.get_params()
+    assert method().get_params().keys() == method.rules.keys()
+    assert_array_equal(fit(method).C_, 1.0)
+    assert len(fit(method, params={"C": "auto"}).search_) == len(LikelihoodLearner.grid)
