@@ -54,7 +54,7 @@ def main() -> None:
             [PYTHON, "-m", "ruff", "format", "--check", "."],
             [PYTHON, "-m", "mypy"],
         ],
-        "docs": [[PYTHON, "-m", "mkdocs", "build", "--strict", "--quiet"]],
+        "docs": [[PYTHON, "-m", "mkdocs", "build", "--strict"]],
         "bench": [[PYTHON, "benchmarks/supervised.py"]],
     }
     if sys.version_info < (3, 11):  # noqa: UP036

@@ -21,22 +21,23 @@ def as_markdown(text: str) -> str:
     out: list[str] = []
     lines = text.splitlines()
     in_list = False
-    for i, line in enumerate(lines):
-        below = lines[i + 1] if i + 1 < len(lines) else ""
+    for line, below in zip(lines, [*lines[1:], ""], strict=True):
+        last = out[-1] if out else ""
+        in_code = last.startswith("    ")
         if SECTION.fullmatch(line) and below and set(below) == {"-"}:
             out += [f"**{line}**", ""]
         elif line and set(line) == {"-"}:
             in_list = False
         elif entry := ENTRY.fullmatch(line):
             names = ", ".join(f"`{name}`" for name in entry["names"].split(", "))
-            out += [] if in_list or not out or not out[-1] else [""]
+            out += [""] if last and not in_list else []
             out.append(f"- {names}: {_escaped(entry['text'])}")
             in_list = True
         elif in_list and line.startswith(" "):
             out.append(f"  {_escaped(line.strip())}")
-        elif line.startswith((">>>", "...")) or (out and out[-1].startswith("    ") and line and not in_list):
-            out += [] if out and out[-1].startswith("    ") or not out or not out[-1] else [""]
-            out.append(f"    {line.strip()}" if not line.startswith(" ") else line)
+        elif line.startswith((">>>", "...")) or (in_code and line and not in_list):
+            out += [""] if last and not in_code else []
+            out.append(line if line.startswith(" ") else f"    {line}")
         else:
             out += [""] if in_list and line else []
             in_list = in_list and not line

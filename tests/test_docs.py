@@ -10,10 +10,12 @@ The blocks of a page run in their order, in a folder of their own.  What a block
     text, console, others   for the eye only
 """
 
+import importlib.util
 import io
 import re
 import shlex
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +30,9 @@ from semistruct.methods import METHODS
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md") if "results" not in path.parts)
 LANGUAGES = {"python", "sh", "yaml", "output", "text", "console", "tsv", "json"}
-FENCE = re.compile(r'^```(?P<language>\w*)(?: +title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r'^```(?P<language>\w*)(?: +title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE
+)
 
 
 class Block(NamedTuple):
@@ -40,7 +44,9 @@ class Block(NamedTuple):
 
 def blocks(page):
     text = (DOCS / page).read_text(encoding="utf-8")
-    found = [Block(m["language"], m["title"], m["body"], text.count("\n", 0, m.start()) + 2) for m in FENCE.finditer(text)]
+    found = [
+        Block(m["language"], m["title"], m["body"], text.count("\n", 0, m.start()) + 2) for m in FENCE.finditer(text)
+    ]
     assert 2 * len(found) == len(re.findall(r"^ *```", text, re.MULTILINE)), f"{page}: a fence that is not understood"
     return found
 
@@ -99,7 +105,7 @@ def test_the_code_of_a_page(page, tmp_path, monkeypatch, capsys):
 
 def test_every_rule_is_shown_in_both_languages_alike():
     seen, page = set(), blocks("rules.md")
-    for yaml, python in zip(page, page[1:], strict=False):
+    for yaml, python in pairwise(page):
         if yaml.language == "yaml" and python.body.startswith("rule = "):
             names = vars(constraints).copy()
             exec(python.body, names)
@@ -121,3 +127,15 @@ def test_every_command_is_described():
 
     text = (DOCS / "cli.md").read_text(encoding="utf-8")
     assert [name for name in get_command(app).commands if f"## `{name}" not in text] == []
+
+
+def test_docstrings_become_markdown():
+    pytest.importorskip("griffe")
+    path = DOCS / "docstrings.py"
+    spec = importlib.util.spec_from_file_location("docstrings", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = "Sum.\n\n    a + b\n\nParameters\n----------\na, b : numbers, in a\n    range [0, 1]\n\nas  in x[0]"
+    assert module.as_markdown(text) == (
+        "Sum.\n\n    a + b\n\n**Parameters**\n\n- `a`, `b`: numbers, in a\n  range \\[0, 1\\]\n\n- `as`: in x\\[0\\]"
+    )
