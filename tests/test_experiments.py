@@ -394,6 +394,14 @@ def test_missing_runs_are_told():
     assert any("peeks" in line for line in warnings_of(View(some_records(), "best-test")))
 
 
+def test_settings_are_told():
+    rows = some_records()
+    for row in rows:
+        row["params"] = {"rounds": 1, "schedule": [2.0, 1.0, 0.69735], "moves": "spans"}
+    notes = " ".join(table(View(rows), "accuracy-20").notes)
+    assert "annealed SSVM: settings rounds 1, schedule from 2 to 0.697 in 3 steps, moves spans." in notes
+
+
 def test_published_figures_follow_the_setting():
     assert published("citations", "pr", "plain", "inductive").values == (73.0, 82.7, 90.1)
     assert published("citations", "pr", "plain", "transductive").values == (74.1, 84.4, 90.6)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import product
 from math import nan
 
@@ -50,11 +51,16 @@ def paired_bootstrap(ours: np.ndarray, theirs: np.ndarray, tokens: np.ndarray, *
     """
     if not len(tokens):
         return nan
-    difference, n = np.asarray(ours, float) - np.asarray(theirs, float), len(tokens)
-    times = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES)
-    sums = times @ difference
+    difference = np.asarray(ours, float) - np.asarray(theirs, float)
+    sums = _drawn_again(len(tokens), seed) @ difference
     below, above = ((side + 1) / (RESAMPLES + 1) for side in (np.sum(sums <= CLOSE), np.sum(sums >= -CLOSE)))
     return float(min(1.0, 2 * min(below, above)))
+
+
+@lru_cache(maxsize=4)
+def _drawn_again(n: int, seed: int) -> np.ndarray:
+    """(RESAMPLES, n): how often each of n sequences is drawn; the same for all methods, and kept."""
+    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(float)
 
 
 def pooled(runs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> dict[int, int]:

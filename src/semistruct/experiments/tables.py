@@ -181,10 +181,16 @@ def _settings(view: View, size: str) -> dict[str, str]:
     out = {}
     for method in view.methods:
         runs = [run["params"] for run in view.runs(method, size).values()]
-        told = dict.fromkeys(", ".join(f"{key} {value:.4g}" for key, value in params.items()) for params in runs)
+        told = dict.fromkeys(", ".join(f"{key} {_value(value)}" for key, value in params.items()) for params in runs)
         if any(told):
             out[LINEUP[method].title] = " or ".join(told)
     return out
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return f"from {_value(value[0])} to {_value(value[-1])} in {len(value)} steps"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def not_the_same(view: View) -> str:
