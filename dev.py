@@ -4,6 +4,7 @@
 python3 dev.py demo      a virtual environment in .venv, the package, and `semistruct demo`
 python3 dev.py test      the same with the development tools, and the tests; further words go to pytest
 python3 dev.py lint      ruff and mypy
+python3 dev.py docs      the documentation, as pages in site/
 python3 dev.py bench     the benchmark peers, and benchmarks/supervised.py (words go to it)
 """
 
@@ -53,6 +54,7 @@ def main() -> None:
             [PYTHON, "-m", "ruff", "format", "--check", "."],
             [PYTHON, "-m", "mypy"],
         ],
+        "docs": [[PYTHON, "-m", "mkdocs", "build", "--strict"]],
         "bench": [[PYTHON, "benchmarks/supervised.py"]],
     }
     if sys.version_info < (3, 11):  # noqa: UP036
@@ -60,6 +62,7 @@ def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     set_up()
+    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme speaks of its successor at every build
     if sys.argv[1] == "bench":
         run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PEERS)
     for command in commands[sys.argv[1]]:

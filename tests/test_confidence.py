@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from semistruct import SSVM, make_citations
+from semistruct import CRF, SSVM, make_citations
 from semistruct.chain.inference import ChainWeights, token_margins
 from semistruct.cli import main
+from semistruct.errors import DataError
 from strategies import batches, dense, seeds
 
 ATOL = 1e-9
@@ -76,3 +77,10 @@ def test_only_for_jsonl(tmp_path, capsys):
         main(["predict", "none.model", "--confidence"])
     assert done.value.code == 2
     assert "jsonl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("method", [SSVM, CRF])
+def test_confidence_in_a_label_that_the_model_does_not_know(method):
+    model = method().fit([["A", "1936"]], [["author", "date"]])
+    with pytest.raises(DataError, match="does not know the label 'title'; it has author, date"):
+        model.confidence([["B"]], [["title"]])

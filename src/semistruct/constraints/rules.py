@@ -174,11 +174,7 @@ class ChangeOnlyOn(Rule):
 
 
 class _WordRule(Rule):
-    """Some words have one of the labels `are`, or none of the labels `are_not`.
-
-    before, after  patterns that the neighbouring tokens must match for the rule to apply
-    fraction       on the corpus level, the share of the words that obey (1 if not given); a number or a range
-    """
+    """What `Words` and `Pattern` share: all but the choice of the words they speak of."""
 
     levels: ClassVar[tuple[Level, ...]] = ("instance", "corpus")
     are: Labels | None = None
@@ -233,7 +229,12 @@ class _WordRule(Rule):
 
 
 class Words(_WordRule):
-    __doc__ = (_WordRule.__doc__ or "").replace("Some words", "These words")
+    """These words have one of the labels `are`, or none of the labels `are_not`.
+
+    before, after  patterns that the neighbouring tokens must match for the rule to apply
+    fraction       on the corpus level, the share of the words that obey (1 if not given); a number or a range
+    """
+
     key: ClassVar = "words"
     words: Labels
 
@@ -245,7 +246,12 @@ class Words(_WordRule):
 
 
 class Pattern(_WordRule):
-    __doc__ = (_WordRule.__doc__ or "").replace("Some words", "Words that match a regular expression as a whole")
+    """Words that match a regular expression as a whole have one of the labels `are`, or none of the labels `are_not`.
+
+    before, after  patterns that the neighbouring tokens must match for the rule to apply
+    fraction       on the corpus level, the share of the words that obey (1 if not given); a number or a range
+    """
+
     key: ClassVar = "pattern"
     pattern: Pattern_
 

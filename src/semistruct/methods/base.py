@@ -73,7 +73,13 @@ class SequenceLabeller(BaseEstimator):
         the model have negative values.
         """
         check_is_fitted(self, "model_")
-        return self.model_.confidence(X, self.predict(X) if y is None else y, self.n_jobs)
+        return self.model_.confidence(X, self.predict(X) if y is None else self._familiar(y), self.n_jobs)
+
+    def _familiar(self, y: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
+        """The same labels, if the model knows them all."""
+        for label in sorted({label for row in y for label in row} - set(self.classes_)):
+            raise DataError(f"the model does not know the label {label!r}; it has {', '.join(self.classes_)}")
+        return y
 
     def score(self, X: Sequence[Any], y: Sequence[Any], *, constraints: bool | Constraints = False) -> float:
         """Token accuracy."""

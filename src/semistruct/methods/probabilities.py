@@ -22,7 +22,7 @@ class Probabilities(SequenceLabeller):
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
         """The probability of each label of y (what the model predicts, if not given)."""
         column = {label: k for k, label in enumerate(self.classes_)}
-        y = self.predict(X) if y is None else y
+        y = self.predict(X) if y is None else self._familiar(y)
         return [
             p[np.arange(len(row)), [column[label] for label in row]]
             for p, row in zip(self.predict_marginals(X), y, strict=True)

@@ -1,0 +1,141 @@
+"""What the pages of the documentation tell a reader to type works, and shows what they say it shows.
+
+The blocks of a page run in their order, in a folder of their own.  What a block is depends on its language:
+
+    python   runs; all blocks of a page share their names
+    sh       every line is a `semistruct` command, perhaps after `echo '...' |`
+    yaml     rules, a whole file or a part of the list
+    output   stands in what the block before it printed; `...` stands for anything
+    any with title="NAME"   becomes the file NAME
+    text, console, others   for the eye only
+"""
+
+import importlib.util
+import io
+import re
+import shlex
+import sys
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from semistruct import constraints
+from semistruct.cli import main
+from semistruct.constraints.files import parse_rules
+from semistruct.constraints.rules import VOCABULARY
+from semistruct.methods import METHODS
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md") if "results" not in path.parts)
+LANGUAGES = {"python", "sh", "yaml", "output", "text", "console", "tsv", "json"}
+FENCE = re.compile(
+    r'^```(?P<language>\w*)(?: +title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE
+)
+
+
+class Block(NamedTuple):
+    language: str
+    title: str | None
+    body: str
+    line: int
+
+
+def blocks(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    found = [
+        Block(m["language"], m["title"], m["body"], text.count("\n", 0, m.start()) + 2) for m in FENCE.finditer(text)
+    ]
+    assert 2 * len(found) == len(re.findall(r"^ *```", text, re.MULTILINE)), f"{page}: a fence that is not understood"
+    return found
+
+
+def run_command(line, where, monkeypatch):
+    """One line of a shell block, in this process."""
+    said, pipe, command = line.rpartition(" | ")
+    words = shlex.split(command, comments=True)
+    assert words[0] == "semistruct", f"{where}: {line!r} is not ours; fence it as console"
+    if pipe:
+        echo, *text = shlex.split(said)
+        assert echo == "echo", f"{where}: only echo can stand before a pipe"
+        stdin = io.TextIOWrapper(io.BytesIO((" ".join(text) + "\n").encode()), encoding="utf-8")
+        monkeypatch.setattr(sys, "stdin", stdin)
+    with pytest.raises(SystemExit) as stop:
+        main(words[1:])
+    return stop.value.code or 0
+
+
+def rules_of(body):
+    """The rules of a file, or of a part of its list."""
+    whole = body if re.search(r"^rules:", body, re.MULTILINE) else f"rules:\n{body}"
+    return parse_rules(whole)
+
+
+def shows(printed, expected):
+    """Expected stands in printed, whatever the white space at the ends of lines."""
+    tidy = ["\n".join(line.rstrip() for line in text.strip("\n").splitlines()) for text in (printed, expected)]
+    pattern = ".*?".join(re.escape(part) for part in tidy[1].split("..."))
+    return re.search(pattern, tidy[0], re.DOTALL) is not None
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    names, printed = {}, ""
+    for language, title, body, line in blocks(page):
+        where = f"docs/{page}:{line}"
+        assert language in LANGUAGES, f"{where}: what is a block of {language!r}?"
+        if title:
+            Path(title).write_text(body, encoding="utf-8")
+        if language == "yaml":
+            assert len(rules_of(body)), where
+        elif language == "python":
+            exec(compile("\n" * (line - 1) + body, str(DOCS / page), "exec"), names)
+            printed = capsys.readouterr().out
+        elif language == "sh":
+            for command in filter(None, map(str.strip, body.splitlines())):
+                code = run_command(command, where, monkeypatch)
+                assert code == 0, (where, command, capsys.readouterr().err)
+            printed = capsys.readouterr().out
+        elif language == "output":
+            assert shows(printed, body), f"{where}: the block before printed\n{printed}"
+
+
+def test_every_rule_is_shown_in_both_languages_alike():
+    seen, page = set(), blocks("rules.md")
+    for yaml, python in pairwise(page):
+        if yaml.language == "yaml" and python.body.startswith("rule = "):
+            names = vars(constraints).copy()
+            exec(python.body, names)
+            (rule,) = rules_of(yaml.body).rules
+            assert rule == names["rule"], yaml.line
+            seen.add(rule.key)
+    assert seen == set(VOCABULARY)
+
+
+def test_every_method_has_a_place():
+    text = "".join((DOCS / page).read_text(encoding="utf-8") for page in PAGES if page.startswith("methods/"))
+    assert [name for name, method in METHODS.items() if f"`{method.__name__}`" not in text] == []
+
+
+def test_every_command_is_described():
+    from typer.main import get_command
+
+    from semistruct.cli.app import app
+
+    text = (DOCS / "cli.md").read_text(encoding="utf-8")
+    assert [name for name in get_command(app).commands if f"## `{name}" not in text] == []
+
+
+def test_docstrings_become_markdown():
+    pytest.importorskip("griffe")
+    path = DOCS / "docstrings.py"
+    spec = importlib.util.spec_from_file_location("docstrings", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    text = "Sum.\n\n    a + b\n\nParameters\n----------\na, b : numbers, in a\n    range [0, 1]\n\nas  in x[0]"
+    assert module.as_markdown(text) == (
+        "Sum.\n\n    a + b\n\n**Parameters**\n\n- `a`, `b`: numbers, in a\n  range \\[0, 1\\]\n\n- `as`: in x\\[0\\]"
+    )
