@@ -255,7 +255,9 @@ def test_the_base_is_not_touched():
     assert model.base is base
 
 
-@pytest.mark.parametrize("base", [3, "hmm", HMM, AnnealedSSVM(), CODL(), object()], ids=str)
+@pytest.mark.parametrize(
+    "base", [3, "hmm", HMM, AnnealedSSVM(), CODL(), object()], ids=lambda base: type(base).__name__
+)
 def test_a_base_that_cannot_learn_is_refused(base):
     with pytest.raises(ParameterError, match=r"base must be None or a supervised method .* learner\(n_labels\)"):
         CODL(base).fit(X, Y, unlabeled=POOL)
