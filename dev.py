@@ -2,7 +2,7 @@
 """Set up everything and run one thing; needs only Python >= 3.11.
 
 python3 dev.py demo      a virtual environment in .venv, the package, and `semistruct demo`
-python3 dev.py test      the same with the development tools, and the tests; further words go to pytest
+python3 dev.py test      the same with the development tools, and the tests on all cores; further words go to pytest
 python3 dev.py lint      ruff and mypy
 python3 dev.py docs      the documentation, as pages in site/
 python3 dev.py bench     the benchmark peers, and benchmarks/supervised.py (words go to it)
@@ -48,7 +48,7 @@ def set_up() -> None:
 def main() -> None:
     commands = {
         "demo": [[PYTHON, "-m", "semistruct", "demo"]],
-        "test": [[PYTHON, "-m", "pytest"]],
+        "test": [[PYTHON, "-m", "pytest", "-n", "auto"]],
         "lint": [
             [PYTHON, "-m", "ruff", "check", "."],
             [PYTHON, "-m", "ruff", "format", "--check", "."],

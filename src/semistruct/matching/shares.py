@@ -36,11 +36,8 @@ class Shares:
             rule = tables.rules[r]
             if rule.level == "instance" or tables.targets.per[k] == PER["sequences"]:
                 problem = "is about single sequences" if rule.level == "instance" else "is about numbers"
-                hint = (
-                    "; give it `level: corpus` and a `fraction`"
-                    if rule.level == "instance" and "corpus" in rule.levels
-                    else ""
-                )
+                either = rule.level == "instance" and "corpus" in rule.levels
+                hint = "; give it `level: corpus` and a `fraction`" if either else ""
                 raise ParameterError(f"rule {rule.text!r} {problem}, not about shares in the corpus{hint}")
         self.batch, self.tables, self.n_jobs = batch, tables, n_jobs
         self.projector = Projector(batch, expectations, n_jobs=n_jobs)
