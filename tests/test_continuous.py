@@ -89,7 +89,9 @@ def test_a_labelling_is_in_a_working_set_once():
     assert sets.add(other) == 1
     assert_array_equal(sets.present[1], [True, False, False, False])
     assert sets.add(other) == 0
-    assert sets.features().shape[0] == 5
+    assert sets.differences().shape[0] == 5
+    rows = [joint_features(sets.batch, row, 3)[0].toarray() for row in (other, first)]
+    assert_allclose(sets.differences().toarray(), [*np.zeros((4, rows[0].size)), rows[0] - rows[1]], rtol=0, atol=1e-12)
     assert_array_equal(sets.counts()[0].sum(axis=1), sets.batch.lengths)
 
 

@@ -24,7 +24,7 @@ class Factors(NamedTuple):
     top: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def token_scores(indptr, indices, values, weights, first, out):
     """out[t, y] = sum of value * weights[feature, y] over the features of row first + t.
 

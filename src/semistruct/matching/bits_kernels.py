@@ -88,7 +88,7 @@ def add_prices(bits, first, price, step, kind, unary, tables):
             n += 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def may_repeat(marginals, z, floor):
     """No bound says that labellings with two blocks of z are below floor: some t < s < r could be z, not z, z."""
     T, Y = marginals.shape
@@ -106,7 +106,29 @@ def may_repeat(marginals, z, floor):
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
+def may_lack(marginals, z, floor):
+    """No bound says that labellings without z are below floor: every token could have another label."""
+    T, Y = marginals.shape
+    for t in range(T):
+        other = -np.inf
+        for y in range(Y):
+            if y != z:
+                other = max(other, marginals[t, y])
+        if other < floor:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True, inline="always")
+def may_break(marginals, z, low, high, floor):
+    """No bound says that labellings whose number of blocks of z is below low or above high are below floor."""
+    if low > 1 or high < 1:
+        return True
+    return (low == 1 and may_lack(marginals, z, floor)) or (high < UNLIMITED and may_repeat(marginals, z, floor))
+
+
+@njit(cache=True, nogil=True, inline="always")
 def best_by_blocks(unary, tables, z, low, high, path):
     """The best labelling whose number of blocks of z is below low or above high; returns its value."""
     T, Y = unary.shape
@@ -136,17 +158,17 @@ def best_by_blocks(unary, tables, z, low, high, path):
     return top
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def best_broken(bits, unary, tables, kind, floor, path):
     """The best labelling that breaks a rule about blocks, if it is above floor; returns its value."""
     T, Y = unary.shape
     marginals, trial = np.empty((T, Y)), np.empty(T, np.int16)
     max_marginals(unary, tables, kind, marginals)
     for r in range(len(bits.label)):
-        z = bits.label[r]
-        if bits.low[r] == 0 and bits.high[r] >= 1 and not may_repeat(marginals, z, floor):
+        z, low, high = bits.label[r], bits.low[r], bits.high[r]
+        if not may_break(marginals, z, low, high, floor):
             continue
-        value = best_by_blocks(unary, tables, z, bits.low[r], bits.high[r], trial)
+        value = best_by_blocks(unary, tables, z, low, high, trial)
         if value > floor:
             floor = value
             for t in range(T):

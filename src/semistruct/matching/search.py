@@ -19,6 +19,8 @@ from semistruct.threads import spread
 WIDTH = 1024
 """How many states a search keeps before it gives up being exact; narrower ones come first."""
 
+NARROWEST, GROWTH = 4, 4  # of the widths
+
 NOWHERE = np.empty(0, np.int16)
 
 
@@ -73,12 +75,20 @@ def find_best(
     values, ceiling = np.full((len(batch), k), -np.inf), np.full(len(batch), np.inf)
     extra = np.empty((0, weights.n_labels)) if bonus is None else bonus
     fixed = NOWHERE if known is None else known
-    widths = np.unique(np.clip([4, 64, width], k, max(k, width)))
+    widths = growing_widths(k, max(k, width))
     spread(
         search_sequences, np.arange(len(batch)), scorer, step, costs, scale, extra, fixed,
         tables.events, tables.targets, track, widths, labels, values, ceiling, n_jobs=n_jobs,
     )  # fmt: skip
     return Found(labels, values, ceiling)
+
+
+def growing_widths(k: int, width: int) -> np.ndarray:
+    """Of searches one after the other: each finds a floor below which the next, wider one need not look."""
+    widths = [min(max(k, NARROWEST), width)]
+    while 2 * GROWTH * widths[-1] <= width:
+        widths.append(GROWTH * widths[-1])
+    return np.unique([*widths, width])
 
 
 def tracked(tables: RuleTables) -> Track:

@@ -71,7 +71,7 @@ def excess_cost(targets, k, count, n_tokens, sign):
     return targets.weight[k] * (v * v if targets.power[k] == 2 else v)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def bump(targets, track, k, n_tokens, row):
     """One more event of term k: its count in the row grows; returns what that costs."""
     g = track.slot[k]
@@ -90,7 +90,7 @@ def bump(targets, track, k, n_tokens, row):
     return targets.weight[k] * (2.0 * others + 1.0 if targets.power[k] == 2 else 1.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def hits_at(events, track, token, y, run, z, last, row, hits):
     """Write the tracked terms that have an event where label z follows a block of `run` tokens of y.
 
@@ -128,7 +128,7 @@ def most_hits(events):
     return tests + 2 * len(events.length_term) + len(events.order_term)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def advance(events, targets, track, token, y, run, z, last, n_tokens, row, hits):
     """Enter label z into the row of a prefix; returns what that costs."""
     cost = 0.0
@@ -173,6 +173,27 @@ def nth_largest(work, n, rank):
 
 
 @njit(cache=True, nogil=True)
+def keep_best(width, n, score, rest, run, tag, parent, rows, bound):
+    """Of n > width candidates keep those with the highest bounds, the first of equal ones; returns width."""
+    for i in range(n):
+        bound[i] = score[i] + rest[i]
+    threshold, kept = nth_largest(bound, n, width - 1), 0
+    equal = width
+    for i in range(n):
+        equal -= score[i] + rest[i] > threshold
+    for i in range(n):
+        f = score[i] + rest[i]
+        if f < threshold or (f == threshold and equal == 0):
+            continue
+        equal -= f == threshold
+        score[kept], rest[kept], run[kept], tag[kept], parent[kept] = score[i], rest[i], run[i], tag[i], parent[i]
+        for g in range(rows.shape[1]):
+            rows[kept, g] = rows[i, g]
+        kept += 1
+    return kept
+
+
+@njit(cache=True, nogil=True, inline="always")
 def dominates(track, score, run, rows, m, n):
     """No rest of the sequence can make candidate n better than m: m is ahead by more than its counts can cost it."""
     if run[m] != run[n]:
@@ -187,7 +208,7 @@ def dominates(track, score, run, rows, m, n):
     return lead >= 0
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def enter(track, score, run, rows, head, following, n):
     """Put candidate n on the list of its label unless one there dominates it; strike those it dominates.
 
@@ -214,12 +235,12 @@ def enter(track, score, run, rows, head, following, n):
     return change, n
 
 
-@njit(cache=True, nogil=True)
-def refund(toll, track, z, n):
+@njit(cache=True, nogil=True, inline="always")
+def refund(toll, least, most, z, n):
     """What the (n+1)st block of z takes away from the tolls that are given back."""
     if toll[z] > 0:
-        return toll[z] if n < track.most[z] else 0.0
-    return toll[z] if n < track.least[z] else 0.0
+        return toll[z] if n < most[z] else 0.0
+    return toll[z] if n < least[z] else 0.0
 
 
 @njit(cache=True, nogil=True)
@@ -238,10 +259,10 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
 
     ahead  (T, Y) best score of the rest, tolls paid
     If only the best is wanted, prefixes that another one dominates are struck.  If more are wanted, prefixes whose last
-    label stays come first; if these fill the layer, others whose bound is below theirs have no place in it (`cut`).
+    label stays come first; those whose bound says that they have no place in the layer (`cut`) are not looked at.
     """
     T, Y = unary.shape
-    G, room = track.size, width * Y
+    G, room, blocks, least, most = track.size, width * Y, track.blocks, track.least, track.most
     label, back = np.empty((T, width), np.int16), np.empty((T, width), np.int32)
     score, run, rows = np.empty(room), np.empty(room, np.int64), np.empty((room, G), np.int64)
     rest, tag, parent = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
@@ -256,7 +277,8 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
             head[z] = -1
         for j in range(2 * alive if len(values) > 1 else alive):
             p, stays = j % alive, j < alive
-            if j == alive and n == width:
+            if len(values) > 1 and (n >= 2 * width or (n == width and j == alive)):
+                n = keep_best(width, n, score, rest, run, tag, parent, rows, bound)
                 cut = max(floor, np.min(score[:n] + rest[:n]))
             y = MINUS_ONE if t == 0 else np.int64(label[t - 1, p])
             for z in range(Y):
@@ -266,7 +288,7 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
                 if t > 0:
                     s += step[kind[t], y, z]
                 if y != z:
-                    r -= refund(toll, track, z, old_rows[p, track.blocks[z]] if track.blocks[z] >= 0 else 0)
+                    r -= refund(toll, least, most, z, old_rows[p, blocks[z]] if blocks[z] >= 0 else 0)
                 if s + r < floor or s == -np.inf:
                     continue
                 if s + r < cut:
@@ -288,21 +310,13 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
                 change, head[z] = enter(track, score, run, rows, head[z], following, n)
                 many += change
                 n += head[z] == n
-        threshold, ties = -np.inf, n
         if many > width:
             exact = False
-            for i in range(n):
-                bound[i] = score[i] + rest[i]
-            threshold = nth_largest(bound, n, width - 1)
-            ties = width
-            for i in range(n):
-                ties -= score[i] + rest[i] > threshold
+            n = keep_best(width, n, score, rest, run, tag, parent, rows, bound)
         alive = 0
         for i in range(n):
-            f = score[i] + rest[i]
-            if f == -np.inf or f < threshold or (f == threshold and ties == 0):
+            if score[i] + rest[i] == -np.inf:
                 continue
-            ties -= f == threshold
             label[t, alive], back[t, alive] = tag[i], parent[i]
             old_score[alive], old_spare[alive], old_run[alive] = score[i], rest[i] - ahead[t, tag[i]], run[i]
             for g in range(G):
@@ -445,12 +459,12 @@ def search_sequence(unary, step, kind, first, events, targets, track, widths, le
             for t in range(T):
                 paths[0, t] = path[t]
         exact = values[0] >= a_little_below(ceiling)
+        if ceiling < least:
+            return ceiling
         if exact or not improve_tolls(toll, track, path, top - values[0]):
             break
     if ceiling == -np.inf or (exact and len(paths) == 1):
         return values[0]
-    if ceiling < least:
-        return ceiling
     floor = max(a_little_below(values[0]), least) if len(paths) == 1 else least
     with_tolls(unary, step, best_toll, tolled, tolled_step)
     max_backward(tolled, tolled_step, kind, best)

@@ -75,7 +75,7 @@ def extend_beta(unary, step, kind, y, loss, beta, last, first):
             beta[t, x] = top
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def best_through(alpha, beta, t):
     """The best of loss + score over all labellings."""
     top = -np.inf
@@ -85,7 +85,7 @@ def best_through(alpha, beta, t):
     return top
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def score_window(unary, step, kind, y, s, e):
     """The part of the score that labels y[s:e] have a say in."""
     total = 0.0
@@ -97,7 +97,7 @@ def score_window(unary, step, kind, y, s, e):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def cost_window(costs, first, y, s, e):
     """The costs of local rules that labels y[s:e] have a say in."""
     total = 0.0
@@ -109,7 +109,7 @@ def cost_window(costs, first, y, s, e):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def priced(targets, price, row, change, totals, n_tokens, work):
     """(instance penalty of row + change, corpus penalty of totals + change)."""
     for k in range(len(row)):
@@ -122,7 +122,7 @@ def priced(targets, price, row, change, totals, n_tokens, work):
     return instance, corpus
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def count_change(events, first, y, new, s, e, change):
     """change = what the counts gain when y[s:e] becomes new[s:e]."""
     for k in range(len(change)):
@@ -296,7 +296,7 @@ def refresh(seq, step, costs, first, loss):
             seq.along[c, t + 1] = seq.along[c, t] + stay + seq.unary[t, c] + gain
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def least_value(seq, step, costs, first, scale, loss, rival_score, s, e, c):
     """A lower bound, in constant time, on the objective after y[s:e] becomes c: present rival, local rules only."""
     T, y, kind = len(seq.y), seq.y, seq.kind
@@ -312,7 +312,7 @@ def least_value(seq, step, costs, first, scale, loss, rival_score, s, e, c):
     return scale * max(0.0, loss * T + rival_score - value) + cost
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def slack_after(seq, step, loss, score, s, e, work):
     """The exact slack after y[s:e] becomes new[s:e]: one forward pass over the window; work (T, Y)."""
     Y = seq.unary.shape[1]
@@ -395,7 +395,7 @@ def switch_spans(
                 break
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def write_window(seq, s, e, c, known, first, jump):
     """Write the labels of a move into new[s:e]; False if it changes nothing, or a known label.
 

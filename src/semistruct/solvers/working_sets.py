@@ -24,22 +24,29 @@ from semistruct.chain.inference import ChainWeights
 SOFT = 0.1  # the temperature of the softmax, in units of the margin
 
 
-def joint_features(batch: SequenceBatch, labels: np.ndarray, n_labels: int) -> csr_array:
-    """(n, features * Y + kinds * Y * Y): f(x, y) of every sequence, as ChainWeights are laid out."""
-    Y, lengths = n_labels, batch.lengths
-    owner, per_token = np.repeat(np.arange(len(batch)), lengths), np.diff(batch.indptr)
+def joint_features(
+    batch: SequenceBatch, labels: np.ndarray, n_labels: int, where: np.ndarray | None = None
+) -> csr_array:
+    """(n, features * Y + kinds * Y * Y): f(x, y) of every sequence, as ChainWeights are laid out.
+
+    where  (n_tokens,): only the tokens that are marked, and the steps that touch them
+    """
+    Y, here = n_labels, np.ones(batch.n_tokens, bool) if where is None else where
+    owner, per_token = np.repeat(np.arange(len(batch)), batch.lengths), np.diff(batch.indptr)
+    entries = np.repeat(here, per_token)
     values = np.broadcast_to(batch.values, len(batch.indices)) if len(batch.values) == 1 else batch.values
-    columns = [batch.indices.astype(np.int64) * Y + np.repeat(labels, per_token)]
-    rows, data = [np.repeat(owner, per_token)], [values]
-    later = np.ones(batch.n_tokens, bool)
+    columns = [batch.indices[entries].astype(np.int64) * Y + np.repeat(labels[here], per_token[here])]
+    rows, data = [np.repeat(owner[here], per_token[here])], [values[entries]]
+    later = here.copy()
+    later[1:] |= here[:-1]
     later[batch.offsets[:-1]] = False
     t = np.flatnonzero(later)
     step = labels[t - 1].astype(np.int64) * Y + labels[t]
     special = batch.kind[t] > 0
-    for where, table in ((np.ones(len(t), bool), 0), (special, batch.kind[t][special].astype(np.int64))):
-        columns.append(batch.n_features * Y + table * Y * Y + step[where])
-        rows.append(owner[t][where])
-        data.append(np.ones(int(where.sum())))
+    for chosen, table in ((np.ones(len(t), bool), 0), (special, batch.kind[t][special].astype(np.int64))):
+        columns.append(batch.n_features * Y + table * Y * Y + step[chosen])
+        rows.append(owner[t][chosen])
+        data.append(np.ones(int(chosen.sum())))
     shape = (len(batch), batch.n_features * Y + batch.n_kinds * Y * Y)
     return csr_array((np.concatenate(data), (np.concatenate(rows), np.concatenate(columns))), shape=shape)
 
@@ -59,7 +66,7 @@ def unflat(w: np.ndarray, batch: SequenceBatch, n_labels: int) -> ChainWeights:
 class WorkingSets:
     """Up to k labellings of each sequence.
 
-    labels  k arrays (n_tokens,); present  k arrays (n,): the sequences whose labelling counts
+    labels  k arrays (n_tokens,); present  k arrays (n,): the sequences whose labelling counts.  All have the first one.
     """
 
     batch: SequenceBatch
@@ -67,6 +74,7 @@ class WorkingSets:
     labels: list[np.ndarray] = field(default_factory=list)
     present: list[np.ndarray] = field(default_factory=list)
     _rows: list[csr_array] = field(default_factory=list, repr=False)
+    _counts: list[np.ndarray] = field(default_factory=list, repr=False)
 
     def add(self, labels: np.ndarray, which: np.ndarray | None = None) -> int:
         """Add a labelling of each sequence (that is marked in `which`) where it is new; returns how many are."""
@@ -81,10 +89,14 @@ class WorkingSets:
         """Add the labelling of each sequence that is marked."""
         self.labels.append(labels.astype(np.int16))
         self.present.append(present)
-        self._rows.append(joint_features(self.batch, labels, self.n_labels)[np.flatnonzero(present)])
+        base = self.labels[0]
+        differs = np.repeat(present, self.batch.lengths) & (labels != base)
+        new, old = (joint_features(self.batch, y, self.n_labels, differs) for y in (labels, base))
+        self._rows.append((new - old)[np.flatnonzero(present)])
+        self._counts.append(np.add.reduceat(np.eye(self.n_labels)[labels], self.batch.offsets[:-1], axis=0))
 
-    def features(self) -> csr_array:
-        """f(x, y) of all labellings, those of labels[0] first."""
+    def differences(self) -> csr_array:
+        """f(x, y) of all labellings less that of labels[0]: nothing else matters for margins and shares."""
         return vstack(self._rows, format="csr")
 
     def losses(self, cost: np.ndarray) -> np.ndarray:
@@ -95,8 +107,7 @@ class WorkingSets:
 
     def counts(self) -> np.ndarray:
         """(k, n, Y): how often each label occurs in each labelling."""
-        first = self.batch.offsets[:-1]
-        return np.array([np.add.reduceat(np.eye(self.n_labels)[row], first, axis=0) for row in self.labels])
+        return np.array(self._counts)
 
 
 @dataclass(frozen=True)
@@ -114,16 +125,18 @@ class SmoothObjective:
     labelled  (n,) sequences whose labelling is the first of their set
     weight    (n,) C_i
     cost      (n_tokens,) of a wrong label; 0 for unlabelled sequences
-    columns   the features that occur in the working sets: w has these only, as all others are 0 at the optimum
+    columns   the features in which labellings of a set differ: w has these only, as all others are 0 at the optimum
     """
 
     def __init__(
         self, sets: WorkingSets, labelled: np.ndarray, weight: np.ndarray, cost: np.ndarray, shares: Shares | None
     ) -> None:
-        every = sets.features()
-        self.columns, number = np.unique(every.indices, return_inverse=True)
+        every = sets.differences()
+        occurs = np.zeros(every.shape[1], bool)
+        occurs[every.indices] = True
+        self.columns, number = np.flatnonzero(occurs), np.cumsum(occurs) - 1
         shape = (every.shape[0], len(self.columns))
-        self.features = csr_array((every.data, number.reshape(-1), every.indptr), shape=shape)
+        self.features = csr_array((every.data, number[every.indices], every.indptr), shape=shape)
         self.back = self.features.T.tocsr()
         self.there, self.loss = np.array(sets.present), sets.losses(cost)
         self.labelled, self.weight, self.shares = labelled, weight, shares
