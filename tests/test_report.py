@@ -129,7 +129,8 @@ def test_synthetic_data_is_marked(tmp_path):
 
 def test_markdown_escapes_what_would_be_read_as_markup():
     table = Table("t", "Title", [Cell("a|b")], [[Cell("x*y", style="best")]], ["_note_"])
-    text = markdown("T", [], [], [table])
+    text = markdown("T", "semistruct reproduce x", [], [], [table])
+    assert "Made by `semistruct reproduce x`." in text
     assert "| a\\|b |" in text
     assert "| **x\\*y** |" in text
     assert "\\_note\\_" in text

@@ -70,6 +70,13 @@ def test_a_quick_look_writes_everything(quick):
     assert all(row["data"]["synthetic"] for row in rows)
 
 
+def test_every_run_is_announced(run, tmp_path):
+    code, _, err = run("reproduce", "synthetic", *TINY, "--draws", "2", "-o", str(tmp_path / "out"))
+    first, second = err.splitlines()
+    assert (code, first) == (0, "run 1 of 2: ssvm, 5 labelled, draw 0")
+    assert second.startswith("run 2 of 2: ssvm, 5 labelled, draw 1  about ")
+
+
 def test_all_methods_learn_from_the_same_draws(quick):
     seen = {}
     for row in records(quick):

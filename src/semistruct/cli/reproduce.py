@@ -112,22 +112,22 @@ def _make(folder: Path) -> None:
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Callable[[int, Config, float | None], Any] | None]:
-    """Shows which run it is and how long all will take, on a terminal."""
+def _progress(total: int) -> Iterator[Callable[[int, Config, float | None], None]]:
+    """Tells which run it is and how long all will take: in place on a terminal, else a line for each run."""
+
+    def line(number: int, config: Config, left: float | None) -> str:
+        rest = "" if left is None else f"  about {duration(left)} left"
+        pool = "" if config.pool is None else f", {config.pool} unlabelled"
+        place = f"{config.method}, {config.size} labelled, draw {config.seed}{pool}"
+        return f"run {number + 1} of {total}: {place}{rest}"
+
     if not sys.stderr.isatty():
-        yield None
+        yield lambda *run: print(line(*run), file=sys.stderr, flush=True)
         return
     from rich.console import Console
 
     with Console(stderr=True).status("reading") as status:
-
-        def show(number: int, config: Config, left: float | None) -> None:
-            rest = "" if left is None else f"  about {duration(left)} left"
-            pool = "" if config.pool is None else f", {config.pool} unlabelled"
-            place = f"{config.method}, {config.size} labelled, draw {config.seed}{pool}"
-            status.update(f"run {number + 1} of {total}: {place}{rest}")
-
-        yield show
+        yield lambda *run: status.update(line(*run))
 
 
 def _write(results: Results, folder: Path, select: str, decode: str) -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,8 +13,6 @@ from semistruct.experiments.lineup import QUICK, Entry
 from semistruct.methods import METHODS
 from semistruct.methods.base import Pairs
 from semistruct.methods.trust import trusted
-
-Watch = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,6 @@ class Task:
     rules: Constraints
     quick: bool = False
     jobs: int | None = None
-    watch: Watch | None = None
 
     def weighed(self, estimator: Any) -> Constraints:
         """The rules to predict with, as they weigh for an estimator: by its own way if it has learned with them."""
@@ -87,7 +84,7 @@ def _fit_one(entry: Entry, params: Any, task: Task) -> Any:
         del given["features"]
     known = estimator.get_params()
     estimator.set_params(**{key: value for key, value in given.items() if key in known})
-    offered = {"dev": task.dev, "unlabeled": task.pool, "keep_models": True, "watch": task.watch}
+    offered = {"dev": task.dev, "unlabeled": task.pool, "keep_models": True}
     taken = inspect.signature(kind.fit).parameters
     estimator.fit(*task.learn, **{key: value for key, value in offered.items() if key in taken})
     if getattr(estimator, "stop_", None) == "interrupted":

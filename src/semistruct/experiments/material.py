@@ -19,7 +19,10 @@ from semistruct.formats import read
 
 ALL = "all"
 LEARN_OF_ALL = (2, 3)  # the share of the training part that "all" learns from where there is no test part
-MADE = {"train": 300, "dev": 100, "unlabeled": 999, "test": 100}
+MADE = {
+    "synthetic": {"train": 300, "dev": 100, "unlabeled": 999, "test": 100},
+    "apartments": {"train": 102, "dev": 100, "unlabeled": 500, "test": 100},  # labelled as in the literature
+}
 FEW = {"train": 60, "dev": 30, "unlabeled": 100, "test": 60}
 FIRST_SEED = 7000  # of the generators, one per part
 
@@ -108,7 +111,7 @@ def from_folder(name: str, folder: Path) -> Material:
 def made(name: str, *, few: bool = False) -> Material:
     """Synthetic parts: of the generator of this name, citations for the name synthetic."""
     generator = GENERATORS["citations" if name == "synthetic" else name]
-    sizes = FEW if few else MADE
+    sizes = FEW if few else MADE[name]
     parts = {part: generator(n, seed=FIRST_SEED + k) for k, (part, n) in enumerate(sizes.items())}
     pool = Corpus.of(parts["unlabeled"].tokens)
     return Material(name, parts["train"], parts["dev"], pool, parts["test"], synthetic=True)

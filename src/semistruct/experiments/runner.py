@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from semistruct.experiments.fitting import Fitted, Task, Watch, fit
+from semistruct.experiments.fitting import Fitted, Task, fit
 from semistruct.experiments.lineup import LINEUP, entry_of, learning, predicting
 from semistruct.experiments.material import Material
 from semistruct.experiments.outcome import Judged
@@ -25,16 +25,16 @@ def run_all(
     configs: Sequence[Config],
     results: Results,
     *,
-    jobs: int | None = None,
-    show: Callable[[int, Config, float | None], Watch | None] | None = None,
+    jobs: int | None,
+    show: Callable[[int, Config, float | None], None],
 ) -> None:
-    """Make the runs that have no record yet; show(number, configuration, seconds left) may give a watch for the fit."""
+    """Make the runs that have no record yet; show(number, configuration, seconds left) is told of each."""
     for number, config in enumerate(configs):
         if results.find(config) is not None:
             continue
         left = seconds_left(results, [c for c in configs[number:] if results.find(c) is None])
-        watch = show(number, config, left) if show else None
-        results.add(run(material, results.frame, config, jobs=jobs, watch=watch))
+        show(number, config, left)
+        results.add(run(material, results.frame, config, jobs=jobs))
 
 
 def seconds_left(results: Results, waiting: Sequence[Config]) -> float | None:
@@ -49,9 +49,7 @@ def seconds_left(results: Results, waiting: Sequence[Config]) -> float | None:
     return sum(map(expected, waiting)) if known else None
 
 
-def run(
-    material: Material, frame: Frame, config: Config, *, jobs: int | None = None, watch: Watch | None = None
-) -> Record:
+def run(material: Material, frame: Frame, config: Config, *, jobs: int | None = None) -> Record:
     """The record of one run."""
     began, draw = time.process_time(), material.draw(config.size, config.seed)
     pool = material.pool.tokens[: config.pool]
@@ -61,7 +59,7 @@ def run(
     task = Task(
         learn=([e.tokens for e in draw.learn], [e.labels for e in draw.learn]),
         dev=(material.dev.tokens, material.dev.labels),
-        pool=pool, features=frame.features, taught=taught.rules, rules=rules, quick=frame.quick, jobs=jobs, watch=watch,
+        pool=pool, features=frame.features, taught=taught.rules, rules=rules, quick=frame.quick, jobs=jobs,
     )  # fmt: skip
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

@@ -18,7 +18,7 @@ def write_reports(view: View, folder: Path, command: str) -> list[Path]:
     tables, answers, told = all_tables(view), summary(view), warnings_of(view)
     figures = draw_all(view, folder)
     texts = {
-        "tables.md": markdown(f"{view.title}: methods compared", told, answers, tables),
+        "tables.md": markdown(f"{view.title}: methods compared", command, told, answers, tables),
         "tables.csv": tidy(view),
         "report.html": page(
             view, command=command, warnings=told, answers=answers, tables=tables, figures=figures, folder=folder

@@ -20,9 +20,11 @@ FIELDS = (
 )
 
 
-def markdown(title: str, lines: Sequence[str], answers: Sequence[tuple[str, str]], tables: Sequence[Table]) -> str:
-    """One document."""
-    parts = [f"# {title}", *(f"> {line}" for line in lines)]
+def markdown(
+    title: str, command: str, lines: Sequence[str], answers: Sequence[tuple[str, str]], tables: Sequence[Table]
+) -> str:
+    """One document; `command` made it."""
+    parts = [f"# {title}", f"Made by `{command}`.", *(f"> {line}" for line in lines)]
     parts += [f"**{_escaped(question)}** {_escaped(answer)}" for question, answer in answers]
     for table in tables:
         head = "| " + " | ".join(_shown(cell) for cell in table.columns) + " |"
