@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
 
 from semistruct import params
 from semistruct.errors import ParameterError, SemistructError
@@ -11,11 +12,12 @@ from semistruct.methods import METHODS
 from semistruct.params import Rule, check_params
 
 
-class Thing:
+class Thing(BaseEstimator):
     rules = {"size": params.positive, "mode": params.the_word("auto") | params.none}  # noqa: RUF012
 
     def __init__(self, size=1.0, mode=None):
-        self.size, self.mode = size, mode
+        self.size = size
+        self.mode = mode
 
 
 VALUES = [0, 1, 2, -1, 0.5, -0.5, 1e300, float("nan"), float("inf"), True, False, None, "auto", "1", [], ["a"], [1], ()]
@@ -72,5 +74,12 @@ def test_the_message_shows_class_value_and_rule():
 @pytest.mark.parametrize("method", METHODS.values())
 def test_every_parameter_of_a_method_has_a_rule_that_its_default_obeys(method):
     estimator = method()
-    assert set(estimator.rules) == set(estimator.get_params())
+    assert set(estimator.rules) <= set(estimator.get_params(deep=False)) <= {*estimator.rules, *params.SHARED}
     check_params(estimator)
+
+
+@pytest.mark.parametrize("method", METHODS.values())
+def test_every_parameter_is_checked(method):
+    for name in method().get_params(deep=False):
+        with pytest.raises(ParameterError, match=rf"\({name}="):
+            check_params(method(**{name: object()}))

@@ -65,11 +65,24 @@ def the_word(word: str) -> Rule:
     return Rule(repr(word), lambda value: isinstance(value, str) and value == word)
 
 
+SHARED = {
+    "C": positive | the_word("auto"),
+    "features": features,
+    "constraints": none | constraints,
+    "rounds": at_least_one,
+    "tol": positive,
+    "select": the_word("auto") | the_word("dev") | the_word("labels-free") | the_word("last"),
+    "n_jobs": none | at_least_one,
+    "random_state": seed,
+}
+"""Of parameters that mean the same wherever they occur; an estimator declares the others in `rules`."""
+
+
 def check_params(estimator: Any) -> None:
     """Raise ParameterError for the first parameter that breaks its rule, or for one of an estimator among them."""
-    for name, rule in estimator.rules.items():
-        value = getattr(estimator, name)
-        if not rule.test(value):
+    for name, value in estimator.get_params(deep=False).items():
+        rule = estimator.rules.get(name) or SHARED.get(name)
+        if rule and not rule.test(value):
             raise ParameterError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {rule.words}")
         if isinstance(value, BaseEstimator):
             check_params(value)

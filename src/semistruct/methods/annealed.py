@@ -12,7 +12,7 @@ from semistruct import params
 from semistruct.constraints import Constraints
 from semistruct.matching.switching import Moves
 from semistruct.methods.annealing import MatchByScore, MatchBySlack, anneal
-from semistruct.methods.path import SELECT, PathMethod, Run, Watch
+from semistruct.methods.path import PathMethod, Run, Watch
 from semistruct.methods.state import State
 from semistruct.methods.supervised import DEFAULT_C, MarginLearner, seed_from
 from semistruct.methods.task import Task
@@ -63,17 +63,9 @@ class AnnealedSSVM(PathMethod):
     axis: ClassVar = "C_u"
     axis_text: ClassVar = "weight of each unlabelled sequence"
     rules: ClassVar = {
-        "C": params.positive | params.the_word("auto"),
-        "features": params.features,
-        "constraints": params.none | params.constraints,
         "schedule": params.the_word("relative") | params.the_word("printed") | params.growing,
-        "rounds": params.at_least_one,
         "moves": params.the_word("spans") | params.the_word("tokens") | params.the_word("printed"),
         "match_by": params.the_word("score") | params.the_word("slack"),
-        "select": SELECT,
-        "tol": params.positive,
-        "n_jobs": params.none | params.at_least_one,
-        "random_state": params.seed,
     }
 
     def __init__(

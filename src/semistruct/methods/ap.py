@@ -13,7 +13,6 @@ from semistruct.constraints import Constraints
 from semistruct.matching.online import one_pass
 from semistruct.matching.projection import Projection, Projector
 from semistruct.methods.crf import DEFAULT_C
-from semistruct.methods.path import SELECT
 from semistruct.methods.projected import ProjectedMethod
 from semistruct.methods.state import State
 from semistruct.methods.supervised import seed_from
@@ -54,21 +53,13 @@ class AlternatingProjections(ProjectedMethod):
     axis: ClassVar = "cycle"
     axis_text: ClassVar = "number of rounds"
     rules: ClassVar = {
-        "C": params.positive | params.the_word("auto"),
-        "features": params.features,
-        "constraints": params.none | params.constraints,
         "gamma": params.positive,
         "beta": params.positive,
         "instance_beta": params.positive,
-        "rounds": params.at_least_one,
         "online": params.yes_or_no,
         "eta": params.positive,
         "learn_iterations": params.at_least_one,
         "project_iterations": params.at_least_one,
-        "select": SELECT,
-        "tol": params.positive,
-        "n_jobs": params.none | params.at_least_one,
-        "random_state": params.seed,
     }
 
     def __init__(

@@ -27,7 +27,7 @@ class SequenceLabeller(BaseEstimator):
     `semistruct.features`) and y a list of label lists, with None for an unknown label or a whole unlabelled sequence.
     """
 
-    rules: ClassVar[dict[str, Rule]]
+    rules: ClassVar[dict[str, Rule]] = {}
     n_jobs: int | None
     model_: Model
     card_: dict[str, Any]

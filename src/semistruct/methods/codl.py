@@ -16,7 +16,7 @@ from semistruct.errors import ParameterError, RuleWarning
 from semistruct.matching.decoding import best_under
 from semistruct.matching.search import WIDTH, Found
 from semistruct.methods.hmm import HMM
-from semistruct.methods.path import SELECT, PathMethod, Run, Watch
+from semistruct.methods.path import PathMethod, Run, Watch
 from semistruct.methods.state import State
 from semistruct.methods.supervised import Learner, SupervisedMethod, learn_mixture
 from semistruct.methods.task import Task
@@ -72,15 +72,10 @@ class CODL(PathMethod):
             "a supervised method such as HMM() or SSVM(), which has a method learner(n_labels)",
             lambda value: isinstance(value, SupervisedMethod),
         ),
-        "constraints": params.none | params.constraints,
         "k": params.at_least_one,
         "gamma": params.share,
-        "rounds": params.at_least_one,
         "penalty": params.positive,
         "beam": params.none | params.at_least_one,
-        "select": SELECT,
-        "n_jobs": params.none | params.at_least_one,
-        "random_state": params.seed,
     }
 
     def __init__(

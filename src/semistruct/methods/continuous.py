@@ -16,7 +16,7 @@ from semistruct.chain.inference import ChainWeights, decode, decode_k
 from semistruct.constraints import Constraints
 from semistruct.constraints.events import TokenEvent
 from semistruct.constraints.rules import Proportion
-from semistruct.methods.path import SELECT, PathMethod, Run, Watch
+from semistruct.methods.path import PathMethod, Run, Watch
 from semistruct.methods.state import State
 from semistruct.methods.supervised import DEFAULT_C, MarginLearner, seed_from
 from semistruct.methods.task import Task
@@ -126,17 +126,9 @@ class ContinuousTransductiveSSVM(PathMethod):
     axis: ClassVar = "C_u"
     axis_text: ClassVar = "weight of each unlabelled sequence"
     rules: ClassVar = {
-        "C": params.positive | params.the_word("auto"),
-        "features": params.features,
-        "constraints": params.none | params.constraints,
         "schedule": params.growing,
         "balance": params.positive,
-        "rounds": params.at_least_one,
         "max_steps": params.at_least_one,
-        "select": SELECT,
-        "tol": params.positive,
-        "n_jobs": params.none | params.at_least_one,
-        "random_state": params.seed,
     }
 
     def __init__(

@@ -106,14 +106,8 @@ class CRF(Probabilities, SupervisedMethod):
     """
 
     rules: ClassVar = {
-        "C": params.positive | params.the_word("auto"),
-        "features": params.features,
-        "constraints": params.none | params.constraints,
         "l1": params.not_negative,
-        "tol": params.positive,
         "max_iterations": params.at_least_one,
-        "n_jobs": params.none | params.at_least_one,
-        "random_state": params.seed,
     }
 
     def __init__(

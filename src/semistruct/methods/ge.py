@@ -13,7 +13,7 @@ from semistruct.constraints import Constraints
 from semistruct.matching.shares import Shares, WithShares
 from semistruct.methods.base import Pairs
 from semistruct.methods.crf import DEFAULT_C, LikelihoodLearner
-from semistruct.methods.path import SELECT, PathMethod, Run, Watch
+from semistruct.methods.path import PathMethod, Run, Watch
 from semistruct.methods.points import Judge, Point
 from semistruct.methods.probabilities import Probabilities
 from semistruct.methods.state import State
@@ -50,15 +50,8 @@ class GeneralizedExpectation(Probabilities, PathMethod):
     axis: ClassVar = "ratio"
     axis_text: ClassVar = "weight of the rules"
     rules: ClassVar = {
-        "C": params.positive | params.the_word("auto"),
-        "features": params.features,
-        "constraints": params.none | params.constraints,
         "ratio": params.positive,
-        "tol": params.positive,
         "max_iterations": params.at_least_one,
-        "select": SELECT,
-        "n_jobs": params.none | params.at_least_one,
-        "random_state": params.seed,
     }
 
     def __init__(

@@ -185,9 +185,6 @@ class HMM(SupervisedMethod):
 
     rules: ClassVar = {
         "smoothing": params.positive,
-        "features": params.features,
-        "constraints": params.none | params.constraints,
-        "n_jobs": params.none | params.at_least_one,
     }
     C = 1.0
     random_state = 0

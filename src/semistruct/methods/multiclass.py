@@ -58,9 +58,6 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         "class_counts": params.none | params.Rule("a mapping", lambda value: isinstance(value, Mapping)),
         "loss": params.the_word("zero-one") | params.the_word("hierarchical"),
         "fit_intercept": params.yes_or_no,
-        "rounds": params.at_least_one,
-        "tol": params.positive,
-        "random_state": params.seed,
     }
 
     def __init__(

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from semistruct import params
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.constraints import Constraints
 from semistruct.errors import ParameterError
@@ -28,8 +27,6 @@ from semistruct.model import Model
 from semistruct.params import check_params
 
 Watch = Callable[[Any], None]
-
-SELECT = params.the_word("auto") | params.the_word("dev") | params.the_word("labels-free") | params.the_word("last")
 
 
 @dataclass

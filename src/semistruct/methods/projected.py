@@ -22,7 +22,7 @@ from semistruct.errors import RuleWarning
 from semistruct.matching.projection import Multipliers, Projection, Projector
 from semistruct.methods.base import Pairs
 from semistruct.methods.crf import DEFAULT_C, LikelihoodLearner
-from semistruct.methods.path import SELECT, PathMethod, Run, Watch
+from semistruct.methods.path import PathMethod, Run, Watch
 from semistruct.methods.points import Judge, Point
 from semistruct.methods.probabilities import Probabilities
 from semistruct.methods.state import State
@@ -196,18 +196,10 @@ class PosteriorRegularization(ProjectedMethod):
     axis: ClassVar = "cycle"
     axis_text: ClassVar = "number of rounds"
     rules: ClassVar = {
-        "C": params.positive | params.the_word("auto"),
-        "features": params.features,
-        "constraints": params.none | params.constraints,
         "slack": params.positive,
         "ratio": params.positive,
-        "rounds": params.at_least_one,
         "learn_iterations": params.at_least_one,
         "project_iterations": params.at_least_one,
-        "select": SELECT,
-        "tol": params.positive,
-        "n_jobs": params.none | params.at_least_one,
-        "random_state": params.seed,
     }
 
     def __init__(

@@ -47,13 +47,7 @@ class SSVM(SupervisedMethod):
     """
 
     rules: ClassVar = {
-        "C": params.positive | params.the_word("auto"),
-        "features": params.features,
-        "constraints": params.none | params.constraints,
-        "tol": params.positive,
         "max_passes": params.at_least_one,
-        "n_jobs": params.none | params.at_least_one,
-        "random_state": params.seed,
     }
 
     def __init__(

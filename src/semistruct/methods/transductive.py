@@ -14,7 +14,7 @@ from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.constraints import Constraints
 from semistruct.matching.bits import Bits
-from semistruct.methods.path import SELECT, PathMethod, Run, Watch
+from semistruct.methods.path import PathMethod, Run, Watch
 from semistruct.methods.state import State
 from semistruct.methods.supervised import DEFAULT_C, MarginLearner, seed_from
 from semistruct.methods.task import Task
@@ -70,17 +70,9 @@ class TransductiveSSVM(PathMethod):
     axis: ClassVar = "iteration"
     axis_text: ClassVar = "turn of guiding and learning"
     rules: ClassVar = {
-        "C": params.positive | params.the_word("auto"),
         "C_u": params.positive,
         "mu": params.positive,
-        "features": params.features,
         "rule_features": params.yes_or_no,
-        "constraints": params.none | params.constraints,
-        "rounds": params.at_least_one,
-        "select": SELECT,
-        "tol": params.positive,
-        "n_jobs": params.none | params.at_least_one,
-        "random_state": params.seed,
     }
 
     def __init__(
