@@ -11,8 +11,8 @@ import brute_rules
 from matching_cases import agrees, hard, level, matching_cases, near, not_above, random_case, some_known
 from rule_strategies import EVERY_KIND
 from semistruct.batch import UNKNOWN
-from semistruct.matching.search import find_best, tracked
-from semistruct.matching.search_kernels import nth_largest
+from semistruct.matching.search import find_best, growing_widths, tracked
+from semistruct.matching.search_kernels import keep_best, nth_largest
 from strategies import seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -254,6 +254,29 @@ def test_the_nth_largest(values, data):
     n = data.draw(st.integers(1, len(values)))
     rank = data.draw(st.integers(0, n - 1))
     assert nth_largest(np.array(values), n, rank) == sorted(values[:n], reverse=True)[rank]
+
+
+@light
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=12), st.data())
+def test_the_best_candidates_are_kept_in_their_order(bounds, data):
+    width, n = data.draw(st.integers(1, len(bounds))), len(bounds)
+    score, rest = np.array(bounds, float).T.copy()
+    numbers = [np.arange(n) for _ in range(3)]
+    rows = np.arange(2 * n).reshape(n, 2)
+    kept = sorted(sorted(range(n), key=lambda i: (-sum(bounds[i]), i))[:width])
+    assert keep_best(width, n, score, rest, *numbers, rows, np.empty(n)) == width
+    assert [(a, b) for a, b in zip(score[:width], rest[:width], strict=True)] == [bounds[i] for i in kept]
+    for column in numbers:
+        assert column[:width].tolist() == kept
+    assert rows[:width].tolist() == [[2 * i, 2 * i + 1] for i in kept]
+
+
+def test_searches_grow_wider():
+    assert growing_widths(1, 1024).tolist() == [4, 16, 64, 256, 1024]
+    assert growing_widths(50, 1024).tolist() == [50, 200, 1024]
+    assert growing_widths(1, 32).tolist() == [4, 16, 32]
+    assert growing_widths(50, 50).tolist() == [50]
+    assert growing_widths(1, 2).tolist() == [2]
 
 
 # hard rules ------------------------------------------------------------------------------------------------
