@@ -139,6 +139,19 @@ def test_longer_sequences(rules):
         check_the_bounds(case, Wishes(), find(case, Wishes(), width=1))
 
 
+@pytest.mark.parametrize("rules", REPEATED, ids=[" ".join(next(iter(rule)) for rule in rules) for rules in REPEATED])
+def test_a_wider_search_loses_nothing(rules):
+    """Even if it is not exact, and keeps prefixes that promise more than they hold."""
+    rng = np.random.default_rng(len(str(rules)))
+    case = random_case(rng, [20] * 200, "abcd", rules, size=0.7)
+    case.weights.trans[:, range(4), range(4)] -= 2.0
+    narrow, wide = find(case, Wishes(), k=3, width=4), find(case, Wishes(), k=3, width=32)
+    assert np.all(wide.values >= narrow.values - 1e-9)
+    assert np.all(np.diff(wide.values) <= 0)
+    for i in range(len(case.X)):
+        assert len({tuple(row[case.tokens(i)].tolist()) for row in wide.labels}) == 3
+
+
 TWO_LABELS = [
     [{"min_length": 3, "weight": 2}],
     [{"min_length": 2, "labels": ["a"], "weight": 3}, {"max_length": 2, "labels": ["b"], "weight": 3}],

@@ -42,6 +42,20 @@ def token_scores(indptr, indices, values, weights, first, out):
 
 
 @njit(cache=True, nogil=True)
+def equal(path, other):
+    for t in range(len(path)):  # noqa: SIM110, a generator would be slow here
+        if path[t] != other[t]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def copy(path, to):
+    for t in range(len(path)):
+        to[t] = path[t]
+
+
+@njit(cache=True, nogil=True)
 def path_score(unary, step, kind, path):
     """The score of one labelling."""
     score = unary[0, path[0]]

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from semistruct.chain.kernels import max_backward, path_score, token_scores, viterbi
+from semistruct.chain.kernels import copy, equal, max_backward, path_score, token_scores, viterbi
 from semistruct.constraints.kernels import distance
 
 ZERO, ONE, MINUS_ONE = np.int64(0), np.int64(1), np.int64(-1)  # a bare 0 would be a type of its own to the compiler
@@ -432,6 +432,24 @@ def improve_tolls(toll, track, path, gap):
 
 
 @njit(cache=True, nogil=True)
+def merge_best(paths, values, found, value_of):
+    """Put the labellings found among those known, the best first; wider searches may miss what narrower ones found."""
+    n = len(values)
+    for r in range(n):
+        place, known = 0, value_of[r] == -np.inf
+        for p in range(n):
+            place += values[p] >= value_of[r]
+            known = known or (a_little_below(values[p]) <= value_of[r] and equal(paths[p], found[r]))
+        if known or place == n:
+            continue
+        for later in range(n - 1, place, -1):
+            values[later] = values[later - 1]
+            copy(paths[later - 1], paths[later])
+        values[place] = value_of[r]
+        copy(found[r], paths[place])
+
+
+@njit(cache=True, nogil=True)
 def search_sequence(unary, step, kind, first, events, targets, track, widths, least, paths, values):
     """Write the len(paths) best labellings of one sequence and their values: Viterbi if that obeys, else a search.
 
@@ -440,10 +458,11 @@ def search_sequence(unary, step, kind, first, events, targets, track, widths, le
     Returns an upper bound on the value of any labelling, the best value itself if that is certain.
     """
     T, Y = unary.shape
+    values[:] = -np.inf
     toll, best_toll, tolled_step = np.zeros(Y), np.zeros(Y), step.copy()
     row, hits = np.empty(track.size, np.int64), np.empty(most_hits(events), np.int64)
     tolled, best, path = np.empty((T, Y)), np.empty((T, Y)), np.empty(T, np.int16)
-    ceiling, values[0], exact = np.inf, -np.inf, False
+    ceiling, exact = np.inf, False
     for _ in range(ROUNDS):
         with_tolls(unary, step, toll, tolled, tolled_step)
         top = viterbi(tolled, tolled_step, kind, best, path) + allowance(toll, track)
@@ -456,8 +475,7 @@ def search_sequence(unary, step, kind, first, events, targets, track, widths, le
         value = path_score(unary, step, kind, path) - tracked_cost(events, targets, track, first, path, row, hits)
         if value > values[0]:
             values[0] = value
-            for t in range(T):
-                paths[0, t] = path[t]
+            copy(path, paths[0])
         exact = values[0] >= a_little_below(ceiling)
         if ceiling < least:
             return ceiling
@@ -471,12 +489,8 @@ def search_sequence(unary, step, kind, first, events, targets, track, widths, le
     found, value_of = np.empty((len(paths), T), np.int16), np.empty(len(paths))
     for width in widths:
         exact = search(unary, step, kind, best, best_toll, events, targets, track, first, width, floor, found, value_of)
-        if value_of[0] > values[0] or len(paths) > 1:
-            for r in range(len(paths)):
-                values[r] = value_of[r]
-                for t in range(T):
-                    paths[r, t] = found[r, t]
-            floor = max(floor, a_little_below(value_of[-1]))
+        merge_best(paths, values, found, value_of)
+        floor = max(floor, a_little_below(values[-1]))
         if exact or (len(paths) == 1 and values[0] >= a_little_below(ceiling)):
             return max(values[0], min(ceiling, least))
     return ceiling

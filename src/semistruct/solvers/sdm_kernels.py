@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from semistruct.chain.kernels import path_score, token_scores, viterbi
+from semistruct.chain.kernels import copy, equal, path_score, token_scores, viterbi
 
 
 class Rows(NamedTuple):
@@ -142,20 +142,6 @@ def token_products(which, rows):
         for t in range(T):
             for s in range(t + 1):
                 square[t, s] = square[s, t] = token_product(rows, a + t, a + s)
-
-
-@njit(cache=True, nogil=True)
-def equal(path, other):
-    for t in range(len(path)):  # noqa: SIM110, a generator would be slow here
-        if path[t] != other[t]:
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def copy(path, to):
-    for t in range(len(path)):
-        to[t] = path[t]
 
 
 @njit(cache=True, nogil=True)
