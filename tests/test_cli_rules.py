@@ -69,7 +69,7 @@ def test_rules_on_data(good, home):
     assert "3 pp or xx is c 3 2 66.7%" in lines
     assert "5 order b, c 0 0 -" in lines
     assert "! the labelled data contradicts this rule" in lines
-    assert f"{home / 'data.jsonl'}:2, token 1: B/a xx/c »pp/c«" in lines
+    assert f"{home / 'data.jsonl'}:2, token 3: B/a xx/c »pp/c«" in lines
     assert "blocks" not in out
     assert "share of a: 0.5, wanted at least 0.9" in lines
     assert "share of b: 0.167, wanted 0.1" in lines

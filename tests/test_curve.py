@@ -86,6 +86,8 @@ def test_advice():
         "Going from 10 to 20 labelled sequences brought +10.0 ± 0.0 points (annealed): it pays to label more; "
         "40 should bring about 6.7 points more."
     )
+    falling = advice(curve((0.8, 0.79), (0.75, 0.78)))
+    assert not any("needs" in line for line in falling)
     assert "may bring more than further labels" in advice(curve((0.9, 0.9), (0.9, 0.902)))[-1]
     noisy = Curve([10, 20], {"supervised": [[0.5, 0.6], [0.5, 0.7]], "annealed": [[0.5, 0.9], [0.9, 0.6]]}, True, 0)
     assert "which may be chance" in advice(noisy)[-1]

@@ -101,7 +101,8 @@ def _range(measure: dict[str, Any]) -> str:
 
 def _example(example: dict[str, Any]) -> Text:
     """The tokens with their labels, the one it is about between » and «."""
-    line = Text(f"  {example['where']}, token {example['start'] + 1}: ", style="dim")
+    token = "" if example["position"] is None else f", token {example['position'] + 1}"
+    line = Text(f"  {example['where']}{token}: ", style="dim")
     for t, (token, label) in enumerate(zip(example["tokens"], example["labels"], strict=True), example["start"]):
         here = t == example["position"]
         line.append(f"»{token}/{label}«" if here else f"{token}/{label}", style="bold red" if here else "not dim")

@@ -119,9 +119,12 @@ def advice(curve: Curve) -> list[str]:
     n, (supervised, annealed) = curve.sizes[last], (curve.mean(method, last) for method in METHODS)
     better = "annealed" if annealed >= supervised else "supervised"
     out = [f"With {n} labelled sequences: annealed {annealed:.1%}, supervised {supervised:.1%} of tokens right."]
-    reached = next((m for k, m in enumerate(curve.sizes) if curve.mean("annealed", k) >= supervised), n)
-    if reached < n:
-        out.append(f"The annealed method needs {reached} labelled sequences for what takes supervised learning {n}.")
+    few, many = (
+        next((m for k, m in enumerate(curve.sizes) if curve.mean(method, k) >= supervised), n)
+        for method in ("annealed", "supervised")
+    )
+    if few < many:
+        out.append(f"The annealed method needs {few} labelled sequences for what takes supervised learning {many}.")
     if last == 0:
         return [*out, "One size says nothing about more labels."]
     before = curve.sizes[last - 1]
