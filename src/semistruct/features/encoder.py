@@ -53,6 +53,10 @@ class Encoder:
         self._source = Templated(features) if features else Given()
         self._rows = self._numbered()
 
+    def __reduce__(self) -> tuple[type[Encoder], tuple[Features | None, list[str]]]:
+        """Features and names are all there is to keep: templates are functions, which are made anew from them."""
+        return Encoder, (self.features, list(self.vocabulary))
+
     @classmethod
     def for_data(cls, X: Sequence[Any], features: str | Iterable[str]) -> Encoder:
         """An encoder for data of this form: templates apply to tokens only."""
