@@ -159,6 +159,11 @@ def test_changes_away_from_marks(marks, side, text, y, wrong):
     assert cost(ChangeOnlyOn(marks, side=side, weight=1), (text, y)) == wrong
 
 
+@pytest.mark.parametrize("mark", ["(punct)", "punct|newline", "[.]", "and", "punctuation", "newline"])
+def test_marks_that_are_names_or_patterns_or_other_words(mark):
+    assert ChangeOnlyOn(mark).change_only_on == (mark,)
+
+
 def test_the_fraction_of_changes_in_a_corpus():
     pairs = [("x , y z", "aabc"), ("x y", "ab"), ("x .", "aa")]  # 3 changes, 2 of them after a word
     assert cost(ChangeOnlyOn("punctuation", fraction=2 / 3), *pairs) == 0
@@ -437,6 +442,8 @@ NAN, INF = float("nan"), float("inf")
         (Words, "x", {"are": "a", "fraction": (0.5, 0.1)}, "is empty"),
         (ChangeOnlyOn, ["punctuation", "("], {}, r"the pattern '\(' does not compile"),
         (ChangeOnlyOn, [], {}, "at least 1"),
+        (ChangeOnlyOn, "punct", {}, r"unknown mark 'punct'; did you mean 'punctuation'\? .*write '\(punct\)'"),
+        (ChangeOnlyOn, ["punctuation", "New-Line"], {}, "unknown mark 'New-Line'; did you mean 'newline'"),
         (ChangeOnlyOn, "newline", {"side": "before"}, "side.*'before'"),
         (ChangeOnlyOn, "newline", {"level": "corpus"}, "corpus level needs a fraction"),
         (ChangeOnlyOn, "newline", {"level": "instance", "fraction": 0.1}, "a fraction the corpus level"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from math import inf
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -11,6 +12,7 @@ import regex
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from semistruct.constraints.events import Event
+from semistruct.constraints.words import CLASSES
 from semistruct.errors import ParameterError
 
 HARD = 1e6
@@ -40,6 +42,18 @@ class Term:
         return self.unit * max(self.low - value, value - self.high, 0.0)
 
 
+def nearest(word: str, names: Iterable[str]) -> str | None:
+    """The one of these names that may have been meant by a word that is none of them."""
+    return next(iter(get_close_matches(word, list(names), 1, 0.6)), None)
+
+
+def meant(word: str, names: Iterable[str]) -> str:
+    """A guess at what was meant, or all there is."""
+    names = list(names)
+    near = nearest(word, names)
+    return f"did you mean {near!r}?" if near else f"there are {', '.join(names)}"
+
+
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
@@ -59,6 +73,13 @@ def _compiles(pattern: str) -> str:
     return pattern
 
 
+def _no_slip(mark: str) -> str:
+    """A single word that is nearly the name of a class is that name, badly written, rather than a pattern."""
+    if mark not in CLASSES and regex.fullmatch(r"[\w-]+", mark) and (near := nearest(mark.lower(), CLASSES)):
+        raise ValueError(f"unknown mark {mark!r}; did you mean {near!r}? (as a pattern, write '({mark})')")
+    return mark
+
+
 def _in_order(bounds: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
     low, high = bounds
     if low is None and high is None:
@@ -71,7 +92,8 @@ def _in_order(bounds: tuple[float | None, float | None]) -> tuple[float | None, 
 Labels = Annotated[
     tuple[str, ...], BeforeValidator(_as_texts), BeforeValidator(_as_list), Field(min_length=1, strict=False)
 ]
-Marks = Annotated[tuple[Annotated[str, AfterValidator(_compiles)], ...], BeforeValidator(_as_list), Field(min_length=1)]
+Mark = Annotated[str, AfterValidator(_no_slip), AfterValidator(_compiles)]
+Marks = Annotated[tuple[Mark, ...], BeforeValidator(_as_list), Field(min_length=1)]
 Pattern_ = Annotated[str, AfterValidator(_compiles)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
