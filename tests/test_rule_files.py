@@ -161,6 +161,7 @@ BAD = {
     ),
     "bad pattern": ("rules:\n- pattern: '('\n  are: a", "2: pattern: the pattern '(' does not compile"),
     "bad neighbour": ("rules:\n- words: w\n  are: a\n  before: '['", "2: words: the pattern '[' does not compile"),
+    "two words": ("rules:\n- words: [pinch of]\n  are: a", "2: words: a word is one token, so 'pinch of' is "),
     "bad mark": ("rules:\n- change_only_on: [newline, '*']", "2: change_only_on: the pattern '*' does not compile"),
     "mark by half": ("rules:\n- change_only_on: punct", "2: change_only_on: unknown mark 'punct'; did you mean "),
     "negative weight": ("rules:\n- present: a\n  weight: -1", "2: present: weight: input should be greater than 0"),

@@ -437,6 +437,7 @@ NAN, INF = float("nan"), float("inf")
         (Words, "x", {"are": "a", "are_not": "b"}, "either `are` or `are_not`"),
         (Words, "x", {"are": []}, "at least 1"),
         (Words, [], {"are": "a"}, "at least 1"),
+        (Words, ["cup", "pinch of"], {"are": "a"}, "a word is one token, so 'pinch of' is never found"),
         (Words, "x", {"are": "a", "fraction": 0.5, "level": "instance"}, "fraction needs the corpus level"),
         (Words, "x", {"are": "a", "fraction": 1.5}, "less than or equal to 1"),
         (Words, "x", {"are": "a", "fraction": (0.5, 0.1)}, "is empty"),

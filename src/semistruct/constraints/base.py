@@ -80,6 +80,12 @@ def _no_slip(mark: str) -> str:
     return mark
 
 
+def _one_token(word: str) -> str:
+    if len(word.split()) > 1:
+        raise ValueError(f"a word is one token, so {word!r} is never found (a pattern may have blanks)")
+    return word
+
+
 def _in_order(bounds: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
     low, high = bounds
     if low is None and high is None:
@@ -92,6 +98,10 @@ def _in_order(bounds: tuple[float | None, float | None]) -> tuple[float | None, 
 Labels = Annotated[
     tuple[str, ...], BeforeValidator(_as_texts), BeforeValidator(_as_list), Field(min_length=1, strict=False)
 ]
+WordList = Annotated[
+    tuple[Annotated[str, AfterValidator(_one_token)], ...],
+    BeforeValidator(_as_texts), BeforeValidator(_as_list), Field(min_length=1, strict=False),
+]  # fmt: skip
 Mark = Annotated[str, AfterValidator(_no_slip), AfterValidator(_compiles)]
 Marks = Annotated[tuple[Mark, ...], BeforeValidator(_as_list), Field(min_length=1)]
 Pattern_ = Annotated[str, AfterValidator(_compiles)]
