@@ -1,6 +1,7 @@
 """AnnealedSSVM: its objective by enumeration, the path and its choice, and what it says of itself."""
 
 from collections import Counter
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -37,7 +38,7 @@ from annealed_cases import (
 from semistruct import SSVM, AnnealedSSVM, load
 from semistruct.constraints import Constraints, Function, Proportion, StartsWith, Words
 from semistruct.constraints.base import HARD
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, RuleWarning
 from semistruct.methods.annealed import PRINTED, RELATIVE
 from semistruct.methods.annealing import MatchByScore, MatchBySlack, anneal
 from semistruct.methods.explanation import LEARNED
@@ -372,6 +373,17 @@ def test_a_label_without_examples_is_learned_from_a_rule():
 def test_labels_may_be_declared_without_rules():
     model = fit(X, Y, unlabeled=POOL, params={"constraints": Constraints([], labels=["title"])})
     assert model.classes_ == ["author", "date", "title"]
+
+
+@pytest.mark.parametrize("method", [SSVM, partial(AnnealedSSVM, **SHORT)])
+@pytest.mark.parametrize(("label", "hint"), [("autohr", "did you mean 'author'?"), ("zzz", "if it is right, it belo")])
+def test_a_label_that_the_rules_do_not_have_is_told(method, label, hint):
+    rules, wrong = Constraints([], labels=["author", "date", "title"]), [*Y[:3], [label, "author", "date"]]
+    with pytest.warns(RuleWarning) as caught:
+        method(constraints=rules).fit(X, wrong)
+    told = [str(warning.message) for warning in caught]
+    assert len(told) == 1
+    assert told[0].startswith(f"label {label!r} of the data is not among the labels of the rules; {hint}")
 
 
 def test_single_tokens_and_proportions_are_a_transductive_multi_class_machine():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -13,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from semistruct import metrics, params
 from semistruct.batch import UNKNOWN
 from semistruct.constraints import Constraints
-from semistruct.errors import DataError, ParameterError
+from semistruct.constraints.base import nearest
+from semistruct.errors import DataError, ParameterError, RuleWarning
 from semistruct.model import Model
 from semistruct.params import Rule
 
@@ -133,7 +135,22 @@ def is_known(labels: Sequence[Any] | None) -> bool:
 def all_labels(y: Sequence[Any], constraints: Constraints | None) -> tuple[str, ...]:
     """The labels to tell apart, sorted: those that occur in y and those that the rules declare."""
     seen = {str(label) for row in y if row is not None for label in row if label is not None}
-    return tuple(sorted(seen)) if constraints is None else constraints.all_labels(seen)
+    if constraints is None:
+        return tuple(sorted(seen))
+    _warn_of_strange_labels(seen, set(constraints.labels or ()))
+    return constraints.all_labels(seen)
+
+
+def _warn_of_strange_labels(seen: set[str], declared: set[str]) -> None:
+    """Labels of the data that the rules do not declare, if they declare most: they are taken to be slips."""
+    strange = sorted(seen - declared)
+    if len(strange) >= len(seen & declared):
+        return  # the rules declare further labels only
+    for label in strange:
+        near = nearest(label, declared)
+        hint = f"did you mean {near!r}?" if near else "if it is right, it belongs there"
+        told = f"label {label!r} of the data is not among the labels of the rules; {hint}"
+        warnings.warn(told, RuleWarning, stacklevel=4)
 
 
 def label_codes(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str]) -> np.ndarray:
