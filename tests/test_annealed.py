@@ -38,6 +38,7 @@ from annealed_cases import (
 from semistruct import SSVM, AnnealedSSVM, load
 from semistruct.constraints import Constraints, Function, Proportion, StartsWith, Words
 from semistruct.constraints.base import HARD
+from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError, RuleWarning
 from semistruct.methods.annealed import PRINTED, RELATIVE
 from semistruct.methods.annealing import MatchByScore, MatchBySlack, anneal
@@ -620,6 +621,7 @@ BAD_DATA = {
     "more label lists": ({"Y": [*Y, None]}, "4 sequences but 5 label lists"),
     "empty unlabelled": ({"unlabeled": [["a"], []]}, "unlabelled data: sequence 1 has no tokens"),
     "numbers": ({"unlabeled": [3]}, "unlabelled data: sequence 0 is 3"),
+    "a corpus": ({"unlabeled": Corpus.of(POOL)}, "unlabelled data: a Corpus is no list .* pass corpus.tokens and"),
     "a text": ({"unlabeled": ["abc"]}, "'abc'"),
     "features among tokens": ({"unlabeled": [[["f"]]]}, "expected tokens"),
     "weights": ({"sample_weight": [1, 1]}, "sample_weight has shape"),

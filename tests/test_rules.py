@@ -468,6 +468,8 @@ def test_shares_that_just_add_up():
 def test_only_rules_are_rules():
     with pytest.raises(ParameterError, match="Constraints: 'starts_with' is not a rule"):
         Constraints(["starts_with"])
+    with pytest.raises(ParameterError, match=r"'ing.yaml'\): expected rules; .* Constraints.from_file$"):
+        Constraints("ing.yaml")
 
 
 @pytest.mark.parametrize(

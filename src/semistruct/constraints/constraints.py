@@ -27,6 +27,8 @@ class Constraints:
     """
 
     def __init__(self, rules: Iterable[Rule], labels: Iterable[str] | None = None) -> None:
+        if isinstance(rules, str | os.PathLike):
+            raise ParameterError(f"Constraints({rules!r:.60}): expected rules; those of a file: Constraints.from_file")
         self.rules = tuple(rules)
         self.labels = None if labels is None else tuple(sorted(set(labels)))
         for rule in self.rules:

@@ -15,6 +15,7 @@ from semistruct import metrics, params
 from semistruct.batch import UNKNOWN
 from semistruct.constraints import Constraints
 from semistruct.constraints.base import nearest
+from semistruct.corpus import refuse_corpus
 from semistruct.errors import DataError, ParameterError, RuleWarning
 from semistruct.model import Model
 from semistruct.params import Rule
@@ -89,8 +90,10 @@ class SequenceLabeller(BaseEstimator):
 
     def _rules(self, constraints: bool | Constraints) -> Constraints | None:
         check_is_fitted(self, "model_")
-        if not isinstance(constraints, bool):
+        if isinstance(constraints, Constraints):
             return constraints
+        if not isinstance(constraints, bool):
+            raise ParameterError(f"constraints={constraints!r:.40}: must be True, False or {params.constraints.words}")
         if constraints and self.model_.constraints is None:
             raise ParameterError("constraints=True, but the model was fitted without constraints")
         return self.model_.constraints if constraints else None
@@ -107,6 +110,7 @@ class SequenceLabeller(BaseEstimator):
 
 def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> None:
     """Labels fit the tokens, and are texts or None."""
+    refuse_corpus(X, y, name=name)
     if y is None:
         raise DataError(f"{name} data: there are no labels (y is None)")
     if len(X) != len(y):

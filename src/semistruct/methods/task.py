@@ -12,6 +12,7 @@ import numpy as np
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.constraints import Constraints
 from semistruct.constraints.tables import RuleTables
+from semistruct.corpus import refuse_corpus
 from semistruct.errors import DataError
 from semistruct.features import Encoder
 from semistruct.methods.base import all_labels, check_data, is_known, label_codes
@@ -50,6 +51,7 @@ class Task:
     ) -> Task:
         check_data(X, y)
         weight = checked_weights(sample_weight, len(X))
+        refuse_corpus(unlabeled, name="unlabelled")
         pool = [] if unlabeled is None else list(unlabeled)
         check_data(pool, [None] * len(pool), name="unlabelled")
         if not any(is_known(row) and w > 0 for row, w in zip(y, weight, strict=True)):
