@@ -17,6 +17,7 @@ from semistruct.constraints import Constraints
 from semistruct.constraints.base import nearest
 from semistruct.corpus import refuse_corpus
 from semistruct.errors import DataError, ParameterError, RuleWarning
+from semistruct.features.encoder import form_of
 from semistruct.model import Model
 from semistruct.params import Rule
 
@@ -115,9 +116,9 @@ def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> No
         raise DataError(f"{name} data: there are no labels (y is None)")
     if len(X) != len(y):
         raise DataError(f"{name} data: {len(X)} sequences but {len(y)} label lists")
+    if len(X):
+        form_of(X, name)
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
-        if not hasattr(tokens, "__len__"):
-            raise DataError(f"{name} data: sequence {i} is {tokens!r:.40}, expected a list of tokens or of features")
         if len(tokens) == 0:
             raise DataError(f"{name} data: sequence {i} has no tokens")
         if labels is None:

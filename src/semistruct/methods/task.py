@@ -15,6 +15,7 @@ from semistruct.constraints.tables import RuleTables
 from semistruct.corpus import refuse_corpus
 from semistruct.errors import DataError
 from semistruct.features import Encoder
+from semistruct.features.encoder import form_of
 from semistruct.methods.base import all_labels, check_data, is_known, label_codes
 from semistruct.methods.supervised import checked_weights
 
@@ -56,6 +57,8 @@ class Task:
         check_data(pool, [None] * len(pool), name="unlabelled")
         if not any(is_known(row) and w > 0 for row, w in zip(y, weight, strict=True)):
             raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
+        if pool:
+            form_of(pool, "unlabelled", like=form_of(X))
         rules = Constraints([]) if constraints is None else constraints
         labels = all_labels(y, rules)
         complete = [i for i, row in enumerate(y) if row is not None and None not in row]
