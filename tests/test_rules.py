@@ -546,6 +546,17 @@ def test_equal_rules():
     assert Constraints([StartsWith("a")]) == Constraints([StartsWith(["a"])])
 
 
+def test_a_set_of_rules_is_a_collection_that_reads_well():
+    rules = [StartsWith("a", weight="hard"), AtMostOnce(weight=2.5), Words("x", are="b", weight=3, name="x is b")]
+    found = Constraints(rules)
+    assert list(found) == rules
+    assert len(found) == 3
+    assert str(found).splitlines() == [
+        "starts with a (weight hard)", "each label at most once (weight 2.5)", "x is b (weight 3)",
+    ]  # fmt: skip
+    assert str(Constraints([])) == ""
+
+
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="zip"):
         Constraints([StartsWith("a")]).penalty([["x"]], [["a"], ["b"]], LABELS)

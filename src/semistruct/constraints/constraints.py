@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from semistruct.constraints.base import Rule, Term, meant
@@ -46,6 +46,12 @@ class Constraints:
 
     def __len__(self) -> int:
         return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{rule.text} (weight {_plain(rule.weight)})" for rule in self.rules)
 
     def __repr__(self) -> str:
         return f"Constraints({list(self.rules)!r}, labels={self.labels!r})"
@@ -100,6 +106,10 @@ class Constraints:
                     v = sum(d > 0 for d in row) if group[0].joint else row[0]
                     total += rule.cost * v**rule.power
         return total
+
+
+def _plain(weight: float | str) -> str:
+    return weight if isinstance(weight, str) else f"{weight:g}"
 
 
 def _priced_together(terms: list[Term]) -> list[list[Term]]:
