@@ -116,6 +116,12 @@ def test_dumped_rules_are_read_back():
     assert all(next(iter(entry)) == rule.key for entry, rule in zip(dumped["rules"], EVERY_RULE, strict=True))
 
 
+@pytest.mark.parametrize("rule", [Present("a"), Present("a", weight=1000), Present("a", weight="hard")])
+def test_dumped_weights_are_open_or_given_as_before(rule):
+    (again,) = rules_from_dict(json.loads(json.dumps(dump_rules(Constraints([rule])))))
+    assert again.shown_weight == rule.shown_weight
+
+
 def test_functions_are_left_out_of_dumped_rules():
     rules = Constraints([Function(lambda tokens, labels: 0), StartsWith("a")])
     assert dump_rules(rules) == {"labels": None, "rules": [{"starts_with": ["a"]}]}

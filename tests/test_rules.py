@@ -547,14 +547,23 @@ def test_equal_rules():
 
 
 def test_a_set_of_rules_is_a_collection_that_reads_well():
-    rules = [StartsWith("a", weight="hard"), AtMostOnce(weight=2.5), Words("x", are="b", weight=3, name="x is b")]
+    rules = [StartsWith("a", weight="hard"), AtMostOnce(), Words("x", are="b", weight=3, name="x is b")]
     found = Constraints(rules)
     assert list(found) == rules
     assert len(found) == 3
     assert str(found).splitlines() == [
-        "starts with a (weight hard)", "each label at most once (weight 2.5)", "x is b (weight 3)",
+        "starts with a (weight hard)", "each label at most once (weight open)", "x is b (weight 3)",
     ]  # fmt: skip
     assert str(Constraints([])) == ""
+
+
+def test_an_open_weight_does_not_look_like_a_given_one():
+    left, given = StartsWith("a"), StartsWith("a", weight=1000)
+    assert (repr(left), left.shown_weight) == ("StartsWith(starts_with=('a',))", "open")
+    assert (repr(given), given.shown_weight) == ("StartsWith(weight=1000.0, starts_with=('a',))", 1000.0)
+    assert left.cost == given.cost == 1000.0
+    for rule in (left, given, StartsWith("a", weight="hard")):
+        assert eval(repr(rule)).shown_weight == rule.shown_weight
 
 
 def test_lengths_must_agree():

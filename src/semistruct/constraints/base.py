@@ -145,6 +145,20 @@ class Rule(BaseModel):
             raise ValueError(f"this rule has no {self.level} level")
         return self
 
+    def __repr_args__(self) -> list[tuple[str | None, Any]]:
+        """Only what was given, so that a weight that was left open does not look like one that was not."""
+        return [(name, value) for name, value in super().__repr_args__() if name in self.model_fields_set]
+
+    @property
+    def weight_is_open(self) -> bool:
+        """No weight was given, so that it depends on what the rule is used for."""
+        return "weight" not in self.model_fields_set
+
+    @property
+    def shown_weight(self) -> float | str:
+        """The weight for readers: a number, "hard" or "open"."""
+        return "open" if self.weight_is_open else self.weight
+
     @property
     def cost(self) -> float:
         """The weight as a number."""

@@ -51,7 +51,7 @@ class Constraints:
         return iter(self.rules)
 
     def __str__(self) -> str:
-        return "\n".join(f"{rule.text} (weight {_plain(rule.weight)})" for rule in self.rules)
+        return "\n".join(f"{rule.text} (weight {_plain(rule.shown_weight)})" for rule in self.rules)
 
     def __repr__(self) -> str:
         return f"Constraints({list(self.rules)!r}, labels={self.labels!r})"
@@ -66,11 +66,9 @@ class Constraints:
         return labels
 
     def softened(self, weight: float) -> Constraints:
-        """The same rules, but instance rules whose weight was left at its default weigh this much."""
+        """The same rules, but instance rules whose weight was left open weigh this much."""
         soft = [
-            rule
-            if "weight" in rule.model_fields_set or rule.level == "corpus"
-            else rule.model_copy(update={"weight": weight})
+            rule if not rule.weight_is_open or rule.level == "corpus" else rule.model_copy(update={"weight": weight})
             for rule in self.rules
         ]
         return Constraints(soft, self.labels)

@@ -79,12 +79,15 @@ def parse_rules(text: str, source: str = "<rules>") -> Constraints:
 
 def dump_rules(constraints: Constraints) -> dict[str, Any]:
     """The rules as data that JSON can hold, without entries that have their default; functions are left out."""
-    rules = [
-        {rule.key: rule.model_dump(mode="json")[rule.key], **rule.model_dump(mode="json", exclude_defaults=True)}
-        for rule in constraints.rules
-        if not isinstance(rule, Function)
-    ]
+    rules = [_dumped(rule) for rule in constraints.rules if not isinstance(rule, Function)]
     return {"labels": None if constraints.labels is None else list(constraints.labels), "rules": rules}
+
+
+def _dumped(rule: Rule) -> dict[str, Any]:
+    """The kind first; a weight that was given stays, since one that is left open means something else."""
+    whole, short = rule.model_dump(mode="json"), rule.model_dump(mode="json", exclude_defaults=True)
+    weight = {} if rule.weight_is_open else {"weight": whole["weight"]}
+    return {rule.key: whole[rule.key], **short, **weight}
 
 
 def rules_from_dict(data: Mapping[str, Any]) -> Constraints:
