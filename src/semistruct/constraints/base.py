@@ -19,6 +19,28 @@ HARD = 1e6
 """The weight of a hard rule, a thousand times that of others."""
 
 
+PLAIN = {
+    r", (unable to parse string as|got) .*": "",
+    r"\w+ should have at (least|most) (\d+) items?.*": r"should have at \1 \2 entries",
+    r"string should have .*": "should be a text",
+    r"input should be": "should be",
+    r"\ba valid ": "a ",
+    r"\binteger": "whole number",
+    r"\bstring": "text",
+    r"\btuple": "list",
+    r"\bdictionary": "mapping",
+}
+"""What pydantic says, and the words for it that rules files use."""
+
+
+class EntryError(ParameterError):
+    """An entry of a rule is wrong; `path` leads to it: the name of the entry, and places inside of its value."""
+
+    def __init__(self, message: str, path: tuple[int | str, ...] = ()) -> None:
+        super().__init__(message)
+        self.path = path
+
+
 @dataclass(frozen=True)
 class Term:
     """One number that a rule watches, and the range [low, high] in which it should lie.
@@ -134,10 +156,15 @@ class Rule(BaseModel):
     def __init__(self, value: Any = None, /, **fields: Any) -> None:
         if value is not None:
             fields[self.key] = value
+        for name in fields:
+            if name not in type(self).model_fields:
+                told = f"{self.key}: no entry is called {name!r}; {meant(name, type(self).model_fields)}"
+                raise EntryError(told, (name,))
         try:
             super().__init__(**fields)
         except ValidationError as err:
-            raise ParameterError(f"{self.key}: {explain(err, self.key)}") from None
+            told, path = explain(err, self.key)
+            raise EntryError(f"{self.key}: {told}", path) from None
 
     @model_validator(mode="after")
     def _check_level(self) -> Self:
@@ -186,18 +213,34 @@ class Rule(BaseModel):
         raise NotImplementedError
 
 
-def explain(err: ValidationError, key: str = "") -> str:
-    """The first complaint of pydantic in one sentence; `key` names the entry that need not be named.
+def explain(err: ValidationError, key: str = "") -> tuple[str, tuple[int | str, ...]]:
+    """(the first complaint of pydantic in one sentence, the path to what it is about).
 
-    Where a value could be of several types, a complaint about a value of the right type goes first.
+    Where a value could be of several types, a complaint about a value of the right type goes first; `key` names the
+    entry that need not be named.
     """
     errors = err.errors(include_url=False)
     first = next((e for e in errors if not e["type"].endswith(("_type", "literal_error"))), errors[0])
-    path = first["loc"][1:] if first["loc"][:1] == (key,) and first["type"] != "missing" else first["loc"]
-    place = ".".join(str(part) for part in path if str(part).isidentifier() and "[" not in str(part))
-    message = first["msg"].removeprefix("Value error, ").replace("dictionary", "mapping").replace("tuple", "list")
-    message = message[:1].lower() + message[1:]
-    if first["type"] in ("missing", "extra_forbidden"):
-        return f"{message}: {place}"
-    found = "" if first["type"] == "value_error" else f", found {first['input']!r:.60}"
-    return f"{place + ': ' if place and first['type'] != 'value_error' else ''}{message}{found}"
+    where, kind = first["loc"], first["type"]
+    named = where[1:] if where[:1] == (key,) and kind != "missing" else where
+    place = ".".join(str(part) for part in named if str(part).isidentifier() and "[" not in str(part))
+    if kind == "value_error":
+        return first["msg"].removeprefix("Value error, "), where
+    message = _in_plain_words(first["msg"])
+    if kind == "missing":
+        return ("a range has two ends", where) if isinstance(where[-1], int) else (f"{message}: {place}", where)
+    if kind.endswith(("_parsing", "_type")):
+        message = " or ".join([message, *(str(e["ctx"]["expected"]) for e in errors if _is_word_instead(e, where))])
+    return f"{place + ': ' if place else ''}{message}, found {first['input']!r:.60}", where
+
+
+def _in_plain_words(message: str) -> str:
+    said = message[:1].lower() + message[1:]
+    for pattern, words in PLAIN.items():
+        said = regex.sub(pattern, words, said)
+    return said
+
+
+def _is_word_instead(error: Any, where: tuple[int | str, ...]) -> bool:
+    """Does an error say that a certain word could stand in the entry, too?"""
+    return bool(error["type"] == "literal_error" and error["loc"][:1] == where[:1])

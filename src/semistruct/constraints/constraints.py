@@ -30,6 +30,7 @@ class Constraints:
         if isinstance(rules, str | os.PathLike):
             raise ParameterError(f"Constraints({rules!r:.60}): expected rules; those of a file: Constraints.from_file")
         self.rules = tuple(rules)
+        self.lines: tuple[int, ...] = ()  # where the rules stand in their file, if they are of one
         self.labels = None if labels is None else tuple(sorted(set(labels)))
         for rule in self.rules:
             if not isinstance(rule, Rule):
@@ -71,13 +72,16 @@ class Constraints:
             rule if not rule.weight_is_open or rule.level == "corpus" else rule.model_copy(update={"weight": weight})
             for rule in self.rules
         ]
-        return Constraints(soft, self.labels)
+        found = Constraints(soft, self.labels)
+        found.lines = self.lines
+        return found
 
     def check_labels(self, labels: Sequence[str]) -> None:
         """Refuse a rule that names a label which is not one of these."""
-        for rule in self.rules:
+        for i, rule in enumerate(self.rules):
             for label in sorted(rule.mentioned() - set(labels)):
-                raise ParameterError(f"rule {rule.text!r}: {unknown_label(label, labels)}")
+                where = f" in line {self.lines[i]}" if self.lines else ""
+                raise ParameterError(f"rule {rule.text!r}{where}: {unknown_label(label, labels)}")
 
     def terms(self, labels: Sequence[str]) -> list[tuple[Rule, Term]]:
         """Everything that is counted when these are all the labels."""
