@@ -1,6 +1,7 @@
 """AnnealedSSVM: its objective by enumeration, the path and its choice, and what it says of itself."""
 
 from collections import Counter
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -37,7 +38,8 @@ from annealed_cases import (
 from semistruct import SSVM, AnnealedSSVM, load
 from semistruct.constraints import Constraints, Function, Proportion, StartsWith, Words
 from semistruct.constraints.base import HARD
-from semistruct.errors import DataError, ParameterError
+from semistruct.corpus import Corpus
+from semistruct.errors import DataError, ParameterError, RuleWarning
 from semistruct.methods.annealed import PRINTED, RELATIVE
 from semistruct.methods.annealing import MatchByScore, MatchBySlack, anneal
 from semistruct.methods.explanation import LEARNED
@@ -374,6 +376,17 @@ def test_labels_may_be_declared_without_rules():
     assert model.classes_ == ["author", "date", "title"]
 
 
+@pytest.mark.parametrize("method", [SSVM, partial(AnnealedSSVM, **SHORT)])
+@pytest.mark.parametrize(("label", "hint"), [("autohr", "did you mean 'author'?"), ("zzz", "if it is right, it belo")])
+def test_a_label_that_the_rules_do_not_have_is_told(method, label, hint):
+    rules, wrong = Constraints([], labels=["author", "date", "title"]), [*Y[:3], [label, "author", "date"]]
+    with pytest.warns(RuleWarning) as caught:
+        method(constraints=rules).fit(X, wrong)
+    told = [str(warning.message) for warning in caught]
+    assert len(told) == 1
+    assert told[0].startswith(f"label {label!r} of the data is not among the labels of the rules; {hint}")
+
+
 def test_single_tokens_and_proportions_are_a_transductive_multi_class_machine():
     """Against a linear machine on the few labels, on sequences of one token."""
     pixels, y = load_digits(return_X_y=True)
@@ -608,8 +621,12 @@ BAD_DATA = {
     "more label lists": ({"Y": [*Y, None]}, "4 sequences but 5 label lists"),
     "empty unlabelled": ({"unlabeled": [["a"], []]}, "unlabelled data: sequence 1 has no tokens"),
     "numbers": ({"unlabeled": [3]}, "unlabelled data: sequence 0 is 3"),
-    "a text": ({"unlabeled": ["abc"]}, "'abc'"),
-    "features among tokens": ({"unlabeled": [[["f"]]]}, "expected tokens"),
+    "a corpus": ({"unlabeled": Corpus.of(POOL)}, "unlabelled data: a Corpus is no list .* pass corpus.tokens and"),
+    "a text": ({"unlabeled": [["a"], "abc"]}, "^unlabelled data: sequence 1 is 'abc'"),
+    "examples": ({"unlabeled": list(Corpus.of(POOL))}, r"^unlabelled data: sequence 0 is Example\("),
+    "a number": ({"unlabeled": [["a"], [3]]}, "^unlabelled data: sequence 1 holds 3, expected tokens"),
+    "features": ({"unlabeled": [[["f"]]]}, r"^unlabelled data: sequence 0 holds \['f'\], expected tokens"),
+    "features among tokens": ({"X": [["a"], [["f"]], ["b"]], "Y": [None, ["x"], ["x"]]}, "^training data: sequence 1 "),
     "weights": ({"sample_weight": [1, 1]}, "sample_weight has shape"),
     "no weight": ({"sample_weight": [0, 0, 0, 0]}, "no sequence has a label and a sample_weight > 0"),
     "bad dev": ({"dev": ([["a"]], [["date", "date"]])}, "dev data: sequence 0 has 1 tokens but 2 labels"),

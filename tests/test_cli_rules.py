@@ -120,11 +120,11 @@ def bad(home):
     rules, data = home / "rules.yaml", home / "data.jsonl"
     return {
         "missing rules": (["nonesuch"], "no rules file nonesuch; there are shipped ones: apartments, "),
-        "bad rules": ([home / "bad.yaml"], "bad.yaml:3: present: weight: input should be greater than 0"),
-        "bad rules on data": ([home / "bad.yaml", "--on", data], "bad.yaml:3: present: weight: "),
+        "bad rules": ([home / "bad.yaml"], "bad.yaml:4: present: weight: should be greater than 0"),
+        "bad rules on data": ([home / "bad.yaml", "--on", data], "bad.yaml:4: present: weight: "),
         "missing data": ([rules, "--on", home / "none.tsv"], "none.tsv: cannot read: no such file"),
         "no labels": ([rules, "--on", home / "text.txt"], "text.txt: no sequence is labelled throughout"),
-        "unknown label": ([home / "other.yaml", "--on", data], "other.yaml: rule 'starts with aa': unknown label 'aa'"),
+        "unknown label": ([home / "other.yaml", "--on", data], "other.yaml: rule 'starts with aa' in line 2: unknown "),
         "label column": ([rules, "--on", data, "--label-column", "x"], "--label-column is 'x'"),
     }
 

@@ -28,7 +28,7 @@ from semistruct.constraints import (
 )
 from semistruct.constraints.checking import check_rules
 from semistruct.constraints.files import LONGEST, SHIPPED, dump_rules, parse_rules, read_rules, rules_from_dict, shipped
-from semistruct.errors import DataError, SemistructError
+from semistruct.errors import DataError, ParameterError, SemistructError
 
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
@@ -116,6 +116,12 @@ def test_dumped_rules_are_read_back():
     assert all(next(iter(entry)) == rule.key for entry, rule in zip(dumped["rules"], EVERY_RULE, strict=True))
 
 
+@pytest.mark.parametrize("rule", [Present("a"), Present("a", weight=1000), Present("a", weight="hard")])
+def test_dumped_weights_are_open_or_given_as_before(rule):
+    (again,) = rules_from_dict(json.loads(json.dumps(dump_rules(Constraints([rule])))))
+    assert again.shown_weight == rule.shown_weight
+
+
 def test_functions_are_left_out_of_dumped_rules():
     rules = Constraints([Function(lambda tokens, labels: 0), StartsWith("a")])
     assert dump_rules(rules) == {"labels": None, "rules": [{"starts_with": ["a"]}]}
@@ -151,7 +157,7 @@ BAD = {
     "strange rule": ("rules:\n- zzzz: a", "2: no rule is called 'zzzz'; there are starts_with, "),
     "no rule": ("rules:\n- {}", "2: no rule is called ''"),
     "two rules": ("rules:\n- present: a\n\n- present: a\n  order: [a, b]", "4: present and order are two rules"),
-    "unknown entry": ("rules:\n- present: a\n  wieght: 3", "2: present: no entry is called 'wieght'; did you mean 'we"),
+    "unknown entry": ("rules:\n- present: a\n  wieght: 3", "3: present: no entry is called 'wieght'; did you mean 'we"),
     "twice": ("rules:\n- present: a\n  weight: 1\n  weight: 2", "4: 'weight' is written twice, first in line 3"),
     "rules twice": ("rules: []\nrules: []", "2: 'rules' is written twice, first in line 1"),
     "label twice": ("rules:\n- proportion: {a: 0.1,\n    a: 0.2}", "3: 'a' is written twice"),
@@ -160,20 +166,35 @@ BAD = {
         "4: starts_with: unknown label 'autor'; did you mean 'author'?",
     ),
     "bad pattern": ("rules:\n- pattern: '('\n  are: a", "2: pattern: the pattern '(' does not compile"),
-    "bad neighbour": ("rules:\n- words: w\n  are: a\n  before: '['", "2: words: the pattern '[' does not compile"),
+    "bad neighbour": ("rules:\n- words: w\n  are: a\n  before: '['", "4: words: the pattern '[' does not compile"),
+    "two words": ("rules:\n- words: [pinch of]\n  are: a", "2: words: a word is one token, so 'pinch of' is "),
     "bad mark": ("rules:\n- change_only_on: [newline, '*']", "2: change_only_on: the pattern '*' does not compile"),
-    "negative weight": ("rules:\n- present: a\n  weight: -1", "2: present: weight: input should be greater than 0"),
-    "weight NaN": ("rules:\n- present: a\n  weight: nan", "2: present: weight: input should be a finite number"),
-    "weight .nan": ("rules:\n- present: a\n  weight: .nan", "2: present: weight: input should be a valid number"),
-    "infinite weight": ("rules:\n- present: a\n  weight: inf", "2: present: weight: input should be a finite"),
-    "weight true": ("rules:\n- present: a\n  weight: true", "2: present: weight: input should be a valid number"),
-    "no weight": ("rules:\n- present: a\n  weight:", "2: present: weight: input should be a valid number"),
-    "large proportion": ("rules:\n- proportion: {a: 1.5}", "2: proportion: a: input should be less than or equal to 1"),
+    "mark by half": ("rules:\n- change_only_on: punct", "2: change_only_on: unknown mark 'punct'; did you mean "),
+    "negative weight": ("rules:\n- present: a\n  weight: -1", "3: present: weight: should be greater than 0"),
+    "weight NaN": ("rules:\n- present: a\n  weight: nan", "3: present: weight: should be a finite number"),
+    "weight .nan": ("rules:\n- present: a\n  weight: .nan", "3: present: weight: should be a number"),
+    "infinite weight": ("rules:\n- present: a\n  weight: inf", "3: present: weight: should be a finite"),
+    "weight true": ("rules:\n- present: a\n  weight: true", "3: present: weight: should be a number"),
+    "no weight": ("rules:\n- present: a\n  weight:", "3: present: weight: should be a number"),
+    "weight in words": (
+        "rules:\n- present: a\n  weight: strong",
+        "3: present: weight: should be a number or 'hard', found 'strong'",
+    ),
+    "short order": ("rules:\n- order: a", "2: order: should have at least 2 entries, found 'a'"),
+    "place in a list": ("rules:\n- words:\n  - cup\n  - pinch of\n  are: a", "4: words: a word is one token, so"),
+    "place in a mapping": ("rules:\n- count:\n    a: 1\n    b: x", "4: count: b: should be a number, found 'x'"),
+    "half a range": ("rules:\n- proportion:\n    a: [0.5]", "3: proportion: a range has two ends"),
+    "no range": ("rules:\n- words: w\n  are: a\n  fraction: []", "4: words: a range has two ends"),
+    "several mistakes": (
+        "rules:\n- presnt: a\n- present: b\n- present: a\n  weight: 0\n- order: a",
+        "2: no rule is called 'presnt'; did you mean 'present'? (further mistakes in line 5, 6)",
+    ),
+    "large proportion": ("rules:\n- proportion: {a: 1.5}", "2: proportion: a: should be less than or equal to 1"),
     "proportion NaN": ("rules:\n- proportion: {a: nan}", "2: proportion: a: "),
     "large sum": ("rules:\n- proportion: {a: 0.6, b: 0.6}", "2: proportion: the proportions add up to 120%"),
     "empty range": ("rules:\n- proportion: {a: [0.5, 0.2]}", "2: proportion: the range [0.5, 0.2] is empty"),
-    "proportion of nothing": ("rules:\n- proportion: 0.3", "2: proportion: input should be a valid mapping"),
-    "length in words": ("rules:\n- min_length: three", "2: min_length: input should be a valid integer"),
+    "proportion of nothing": ("rules:\n- proportion: 0.3", "2: proportion: should be a mapping"),
+    "length in words": ("rules:\n- min_length: three", "2: min_length: should be a whole number"),
     "no such level": ("rules:\n- present: a\n  level: corpus", "2: present: this rule has no corpus level"),
     "no labels for words": ("rules:\n- words: w", "2: words: either `are` or `are_not`"),
     "missing value": ("rules:\n- words: w\n  are:", "3: words: are: expected a text, found nothing"),
@@ -198,6 +219,14 @@ def test_bad_files(tmp_path, case):
         read_rules(path)
     assert str(found.value).startswith(f"{path}:{message}")
     assert len(str(found.value).splitlines()) == 1
+
+
+def test_labels_that_the_data_does_not_have_are_told_with_the_line_of_the_rule(tmp_path):
+    (tmp_path / "r.yaml").write_text("rules:\n- present: title\n\n- starts_with: autor\n")
+    rules = read_rules(tmp_path / "r.yaml")
+    for found in (rules, rules.softened(1.0)):
+        with pytest.raises(ParameterError, match="rule 'starts with autor' in line 4: unknown label 'autor'; did you"):
+            found.all_labels(["author", "title"])
 
 
 @pytest.mark.parametrize(

@@ -159,6 +159,11 @@ def test_changes_away_from_marks(marks, side, text, y, wrong):
     assert cost(ChangeOnlyOn(marks, side=side, weight=1), (text, y)) == wrong
 
 
+@pytest.mark.parametrize("mark", ["(punct)", "punct|newline", "[.]", "and", "punctuation", "newline"])
+def test_marks_that_are_names_or_patterns_or_other_words(mark):
+    assert ChangeOnlyOn(mark).change_only_on == (mark,)
+
+
 def test_the_fraction_of_changes_in_a_corpus():
     pairs = [("x , y z", "aabc"), ("x y", "ab"), ("x .", "aa")]  # 3 changes, 2 of them after a word
     assert cost(ChangeOnlyOn("punctuation", fraction=2 / 3), *pairs) == 0
@@ -385,7 +390,7 @@ NAN, INF = float("nan"), float("inf")
         (StartsWith, "a", {"weight": NAN}, "weight.*finite.*nan"),
         (StartsWith, "a", {"weight": INF}, "weight.*finite.*inf"),
         (StartsWith, "a", {"weight": "soft"}, "weight.*'soft'"),
-        (StartsWith, "a", {"weigth": 1}, "not permitted.*weigth"),
+        (StartsWith, "a", {"weigth": 1}, "no entry is called 'weigth'; did you mean 'weight'"),
         (StartsWith, "a", {"penalty": "cubic"}, "penalty.*'cubic'"),
         (StartsWith, "a", {"name": ""}, "name"),
         (StartsWith, "a", {"level": "corpus"}, "no corpus level"),
@@ -401,7 +406,7 @@ NAN, INF = float("nan"), float("inf")
         (Present, "a", {"level": "corpus"}, "no corpus level"),
         (MinLength, 0, {}, "at least|greater than or equal to 1"),
         (MinLength, 2, {"level": "corpus"}, "no corpus level"),
-        (MaxLength, 2.5, {}, "integer.*2.5"),
+        (MaxLength, 2.5, {}, "whole number, found 2.5"),
         (MaxLength, 2, {"level": "corpus"}, "no corpus level"),
         (Order, "a", {}, "at least 2"),
         (Order, ["a", "b", "a"], {}, "named twice"),
@@ -432,11 +437,14 @@ NAN, INF = float("nan"), float("inf")
         (Words, "x", {"are": "a", "are_not": "b"}, "either `are` or `are_not`"),
         (Words, "x", {"are": []}, "at least 1"),
         (Words, [], {"are": "a"}, "at least 1"),
+        (Words, ["cup", "pinch of"], {"are": "a"}, "a word is one token, so 'pinch of' is never found"),
         (Words, "x", {"are": "a", "fraction": 0.5, "level": "instance"}, "fraction needs the corpus level"),
         (Words, "x", {"are": "a", "fraction": 1.5}, "less than or equal to 1"),
         (Words, "x", {"are": "a", "fraction": (0.5, 0.1)}, "is empty"),
         (ChangeOnlyOn, ["punctuation", "("], {}, r"the pattern '\(' does not compile"),
         (ChangeOnlyOn, [], {}, "at least 1"),
+        (ChangeOnlyOn, "punct", {}, r"unknown mark 'punct'; did you mean 'punctuation'\? .*write '\(punct\)'"),
+        (ChangeOnlyOn, ["punctuation", "New-Line"], {}, "unknown mark 'New-Line'; did you mean 'newline'"),
         (ChangeOnlyOn, "newline", {"side": "before"}, "side.*'before'"),
         (ChangeOnlyOn, "newline", {"level": "corpus"}, "corpus level needs a fraction"),
         (ChangeOnlyOn, "newline", {"level": "instance", "fraction": 0.1}, "a fraction the corpus level"),
@@ -460,6 +468,8 @@ def test_shares_that_just_add_up():
 def test_only_rules_are_rules():
     with pytest.raises(ParameterError, match="Constraints: 'starts_with' is not a rule"):
         Constraints(["starts_with"])
+    with pytest.raises(ParameterError, match=r"'ing.yaml'\): expected rules; .* Constraints.from_file$"):
+        Constraints("ing.yaml")
 
 
 @pytest.mark.parametrize(
@@ -534,6 +544,26 @@ def test_equal_rules():
     assert len({StartsWith("a"), StartsWith(["a"]), StartsWith("b"), Words("x", are="a"), Words("x", are="a")}) == 3
     assert Constraints([StartsWith("a")]) != Constraints([StartsWith("a")], labels=["a"])
     assert Constraints([StartsWith("a")]) == Constraints([StartsWith(["a"])])
+
+
+def test_a_set_of_rules_is_a_collection_that_reads_well():
+    rules = [StartsWith("a", weight="hard"), AtMostOnce(), Words("x", are="b", weight=3, name="x is b")]
+    found = Constraints(rules)
+    assert list(found) == rules
+    assert len(found) == 3
+    assert str(found).splitlines() == [
+        "starts with a (weight hard)", "each label at most once (weight open)", "x is b (weight 3)",
+    ]  # fmt: skip
+    assert str(Constraints([])) == ""
+
+
+def test_an_open_weight_does_not_look_like_a_given_one():
+    left, given = StartsWith("a"), StartsWith("a", weight=1000)
+    assert (repr(left), left.shown_weight) == ("StartsWith(starts_with=('a',))", "open")
+    assert (repr(given), given.shown_weight) == ("StartsWith(weight=1000.0, starts_with=('a',))", 1000.0)
+    assert left.cost == given.cost == 1000.0
+    for rule in (left, given, StartsWith("a", weight="hard")):
+        assert eval(repr(rule)).shown_weight == rule.shown_weight
 
 
 def test_lengths_must_agree():

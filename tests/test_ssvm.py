@@ -448,6 +448,7 @@ BAD_PARAMETERS = [
     *[("n_jobs", value) for value in (0, -1, 2.0)],
     *[("random_state", value) for value in (-1, 0.5, "seed")],
     *[("features", value) for value in (None, 3, [1])],
+    ("constraints", "ing.yaml"),
 ]
 
 
@@ -457,6 +458,32 @@ def test_bad_parameters_are_refused_at_fit(name, value):
     with pytest.raises(ParameterError, match=rf"SSVM\({name}=.*\): {name} must be "):
         model.fit(X, Y)
     assert not hasattr(model, "model_")
+
+
+def test_rules_that_are_the_name_of_a_file_are_refused(fitted):
+    hint = r"Constraints \(those of a file: Constraints.from_file\(path\)\)$"
+    with pytest.raises(ParameterError, match=f"constraints must be None or {hint}"):
+        SSVM(constraints="ing.yaml").fit(X, Y)
+    with pytest.raises(ParameterError, match=f"constraints='ing.yaml': must be True, False or {hint}"):
+        fitted.predict([[["f0"]]], constraints="ing.yaml")
+
+
+CORPUS = make_citations(2)
+CORPUS_FOR_LISTS = {
+    "as X": lambda model: model.fit(CORPUS, CORPUS.labels),
+    "as y": lambda model: model.fit(CORPUS.tokens, CORPUS),
+    "dev": lambda model: model.fit(X, Y, dev=CORPUS),
+    "predict": lambda model: model.fit(X, Y).predict(CORPUS),
+    "margins": lambda model: model.fit(X, Y).decision_function(CORPUS),
+    "confidence": lambda model: model.fit(X, Y).confidence(CORPUS, [["date"]]),
+    "score": lambda model: model.fit(X, Y).score(CORPUS, CORPUS.labels),
+}
+
+
+@pytest.mark.parametrize("case", CORPUS_FOR_LISTS)
+def test_a_corpus_is_no_list(case):
+    with pytest.raises(DataError, match=r"data: a Corpus is no list of .*; pass corpus.tokens and corpus.labels$"):
+        CORPUS_FOR_LISTS[case](SSVM())
 
 
 BAD_DATA = {

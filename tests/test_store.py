@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import zipfile
 from datetime import datetime
 
@@ -12,9 +13,10 @@ from safetensors.numpy import save as save_arrays
 
 from semistruct import CODL, HMM, SSVM, __version__, load, make_citations, save, store
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import AtMostOnce, Constraints, StartsWith
+from semistruct.constraints import AtMostOnce, Constraints, Proportion, StartsWith
 from semistruct.errors import DataError, ModelError
 from semistruct.features import Encoder
+from semistruct.methods import METHODS
 from semistruct.model import Model
 
 X = [["A", ".", "Turing"], ["K", ".", "Gödel", "1931"], ["1936"]]
@@ -94,6 +96,19 @@ def test_what_is_loaded_predicts_the_same(tmp_path):
     assert_array_equal(again.decision_function(test.tokens), model.decision_function(test.tokens))
     assert again.classes_ == model.classes_
     assert model_state(again) == model_state(model)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_is_pickled_predicts_the_same(name):
+    rule = Proportion({"author": (0.1, None)}) if name == "ge" else StartsWith("author")
+    method = METHODS[name](constraints=Constraints([rule]))
+    more = {} if name in ("ssvm", "crf", "hmm") else {"unlabeled": [["A", ".", "Church"], ["1930"]]}
+    again = pickle.loads(pickle.dumps(method.fit(X, Y, **more)))
+    assert model_state(again) == model_state(method)
+    for constraints in (False, True):
+        assert again.predict(X, constraints=constraints) == method.predict(X, constraints=constraints)
+    assert again.model_.constraints == method.model_.constraints
+    assert again.history_ == method.history_
 
 
 def test_all_parameters_come_back(tmp_path):

@@ -93,3 +93,9 @@ class Corpus:
             return cls([Example(list(x)) for x in tokens])
         pairs = zip(tokens, labels, strict=True)
         return cls([Example(list(x), None if y is None else list(y)) for x, y in pairs])
+
+
+def refuse_corpus(*data: object, name: str) -> None:
+    """Estimators take lists."""
+    if any(isinstance(part, Corpus) for part in data):
+        raise DataError(f"{name} data: a Corpus is no list of sequences; pass corpus.tokens and corpus.labels")

@@ -27,4 +27,4 @@ class ModelError(SemistructError, ValueError):
 
 
 class RuleWarning(UserWarning):
-    """Rules that cannot all be obeyed."""
+    """Rules that cannot all be obeyed, or do not fit the data."""

@@ -13,6 +13,7 @@ from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode, decode_k, token_margins
 from semistruct.chain.posterior import posterior
 from semistruct.constraints import Constraints
+from semistruct.corpus import refuse_corpus
 from semistruct.features import Encoder
 from semistruct.matching.decoding import decode_under
 
@@ -83,6 +84,7 @@ class Model:
 
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]], n_jobs: int | None = None) -> list[np.ndarray]:
         """For each token, by how much the best labelling with its label in y beats the best one with another label."""
+        refuse_corpus(X, y, name="input")
         number, out = {label: k for k, label in enumerate(self.labels)}, []
         for i in range(0, len(X), CHUNK):
             batch = self.encoder.transform(X[i : i + CHUNK])
@@ -119,5 +121,6 @@ class Model:
 
 
 def _chunks(X: Sequence[Any], whole: bool = False) -> Iterator[Sequence[Any]]:
+    refuse_corpus(X, name="input")
     size = max(len(X), 1) if whole else CHUNK
     return (X[i : i + size] for i in range(0, len(X), size))

@@ -58,7 +58,9 @@ features = Rule(
 )
 growing = Rule("a growing list of numbers > 0", _growing)
 falling = Rule("a falling list of numbers > 0", _falling)
-constraints = Rule("Constraints", lambda value: isinstance(value, Constraints))
+constraints = Rule(
+    "Constraints (those of a file: Constraints.from_file(path))", lambda value: isinstance(value, Constraints)
+)
 
 
 def the_word(word: str) -> Rule:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from math import inf
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -11,10 +12,33 @@ import regex
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from semistruct.constraints.events import Event
+from semistruct.constraints.words import CLASSES
 from semistruct.errors import ParameterError
 
 HARD = 1e6
 """The weight of a hard rule, a thousand times that of others."""
+
+
+PLAIN = {
+    r", (unable to parse string as|got) .*": "",
+    r"\w+ should have at (least|most) (\d+) items?.*": r"should have at \1 \2 entries",
+    r"string should have .*": "should be a text",
+    r"input should be": "should be",
+    r"\ba valid ": "a ",
+    r"\binteger": "whole number",
+    r"\bstring": "text",
+    r"\btuple": "list",
+    r"\bdictionary": "mapping",
+}
+"""What pydantic says, and the words for it that rules files use."""
+
+
+class EntryError(ParameterError):
+    """An entry of a rule is wrong; `path` leads to it: the name of the entry, and places inside of its value."""
+
+    def __init__(self, message: str, path: tuple[int | str, ...] = ()) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 @dataclass(frozen=True)
@@ -40,6 +64,18 @@ class Term:
         return self.unit * max(self.low - value, value - self.high, 0.0)
 
 
+def nearest(word: str, names: Iterable[str]) -> str | None:
+    """The one of these names that may have been meant by a word that is none of them."""
+    return next(iter(get_close_matches(word, list(names), 1, 0.6)), None)
+
+
+def meant(word: str, names: Iterable[str]) -> str:
+    """A guess at what was meant, or all there is."""
+    names = list(names)
+    near = nearest(word, names)
+    return f"did you mean {near!r}?" if near else f"there are {', '.join(names)}"
+
+
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
@@ -59,6 +95,19 @@ def _compiles(pattern: str) -> str:
     return pattern
 
 
+def _no_slip(mark: str) -> str:
+    """A single word that is nearly the name of a class is that name, badly written, rather than a pattern."""
+    if mark not in CLASSES and regex.fullmatch(r"[\w-]+", mark) and (near := nearest(mark.lower(), CLASSES)):
+        raise ValueError(f"unknown mark {mark!r}; did you mean {near!r}? (as a pattern, write '({mark})')")
+    return mark
+
+
+def _one_token(word: str) -> str:
+    if len(word.split()) > 1:
+        raise ValueError(f"a word is one token, so {word!r} is never found (a pattern may have blanks)")
+    return word
+
+
 def _in_order(bounds: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
     low, high = bounds
     if low is None and high is None:
@@ -71,7 +120,12 @@ def _in_order(bounds: tuple[float | None, float | None]) -> tuple[float | None, 
 Labels = Annotated[
     tuple[str, ...], BeforeValidator(_as_texts), BeforeValidator(_as_list), Field(min_length=1, strict=False)
 ]
-Marks = Annotated[tuple[Annotated[str, AfterValidator(_compiles)], ...], BeforeValidator(_as_list), Field(min_length=1)]
+WordList = Annotated[
+    tuple[Annotated[str, AfterValidator(_one_token)], ...],
+    BeforeValidator(_as_texts), BeforeValidator(_as_list), Field(min_length=1, strict=False),
+]  # fmt: skip
+Mark = Annotated[str, AfterValidator(_no_slip), AfterValidator(_compiles)]
+Marks = Annotated[tuple[Mark, ...], BeforeValidator(_as_list), Field(min_length=1)]
 Pattern_ = Annotated[str, AfterValidator(_compiles)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -102,16 +156,35 @@ class Rule(BaseModel):
     def __init__(self, value: Any = None, /, **fields: Any) -> None:
         if value is not None:
             fields[self.key] = value
+        for name in fields:
+            if name not in type(self).model_fields:
+                told = f"{self.key}: no entry is called {name!r}; {meant(name, type(self).model_fields)}"
+                raise EntryError(told, (name,))
         try:
             super().__init__(**fields)
         except ValidationError as err:
-            raise ParameterError(f"{self.key}: {explain(err, self.key)}") from None
+            told, path = explain(err, self.key)
+            raise EntryError(f"{self.key}: {told}", path) from None
 
     @model_validator(mode="after")
     def _check_level(self) -> Self:
         if self.level not in self.levels:
             raise ValueError(f"this rule has no {self.level} level")
         return self
+
+    def __repr_args__(self) -> list[tuple[str | None, Any]]:
+        """Only what was given, so that a weight that was left open does not look like one that was not."""
+        return [(name, value) for name, value in super().__repr_args__() if name in self.model_fields_set]
+
+    @property
+    def weight_is_open(self) -> bool:
+        """No weight was given, so that it depends on what the rule is used for."""
+        return "weight" not in self.model_fields_set
+
+    @property
+    def shown_weight(self) -> float | str:
+        """The weight for readers: a number, "hard" or "open"."""
+        return "open" if self.weight_is_open else self.weight
 
     @property
     def cost(self) -> float:
@@ -140,18 +213,34 @@ class Rule(BaseModel):
         raise NotImplementedError
 
 
-def explain(err: ValidationError, key: str = "") -> str:
-    """The first complaint of pydantic in one sentence; `key` names the entry that need not be named.
+def explain(err: ValidationError, key: str = "") -> tuple[str, tuple[int | str, ...]]:
+    """(the first complaint of pydantic in one sentence, the path to what it is about).
 
-    Where a value could be of several types, a complaint about a value of the right type goes first.
+    Where a value could be of several types, a complaint about a value of the right type goes first; `key` names the
+    entry that need not be named.
     """
     errors = err.errors(include_url=False)
     first = next((e for e in errors if not e["type"].endswith(("_type", "literal_error"))), errors[0])
-    path = first["loc"][1:] if first["loc"][:1] == (key,) and first["type"] != "missing" else first["loc"]
-    place = ".".join(str(part) for part in path if str(part).isidentifier() and "[" not in str(part))
-    message = first["msg"].removeprefix("Value error, ").replace("dictionary", "mapping").replace("tuple", "list")
-    message = message[:1].lower() + message[1:]
-    if first["type"] in ("missing", "extra_forbidden"):
-        return f"{message}: {place}"
-    found = "" if first["type"] == "value_error" else f", found {first['input']!r:.60}"
-    return f"{place + ': ' if place and first['type'] != 'value_error' else ''}{message}{found}"
+    where, kind = first["loc"], first["type"]
+    named = where[1:] if where[:1] == (key,) and kind != "missing" else where
+    place = ".".join(str(part) for part in named if str(part).isidentifier() and "[" not in str(part))
+    if kind == "value_error":
+        return first["msg"].removeprefix("Value error, "), where
+    message = _in_plain_words(first["msg"])
+    if kind == "missing":
+        return ("a range has two ends", where) if isinstance(where[-1], int) else (f"{message}: {place}", where)
+    if kind.endswith(("_parsing", "_type")):
+        message = " or ".join([message, *(str(e["ctx"]["expected"]) for e in errors if _is_word_instead(e, where))])
+    return f"{place + ': ' if place else ''}{message}, found {first['input']!r:.60}", where
+
+
+def _in_plain_words(message: str) -> str:
+    said = message[:1].lower() + message[1:]
+    for pattern, words in PLAIN.items():
+        said = regex.sub(pattern, words, said)
+    return said
+
+
+def _is_word_instead(error: Any, where: tuple[int | str, ...]) -> bool:
+    """Does an error say that a certain word could stand in the entry, too?"""
+    return bool(error["type"] == "literal_error" and error["loc"][:1] == where[:1])

@@ -56,7 +56,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class RuleCheck:
-    """One rule on labelled data; share is None if it never applies."""
+    """One rule on labelled data; share is None if it never applies, weight a number, "hard" or "open"."""
 
     text: str
     level: str
@@ -221,7 +221,7 @@ def _judged(rule: Rule, terms: list[Term], data: list[_Labelled], cases: list[_C
     return RuleCheck(
         text=rule.text,
         level=rule.level,
-        weight=rule.weight,
+        weight=rule.shown_weight,
         applies=applies,
         obeys=applies - broken,
         share=(applies - broken) / applies if applies else None,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from semistruct.constraints.base import Rule, Term
+from semistruct.constraints.base import Rule, Term, meant
 from semistruct.constraints.rules import Function
 from semistruct.constraints.tables import RuleTables, compile_rules
 from semistruct.errors import ParameterError
@@ -28,7 +27,10 @@ class Constraints:
     """
 
     def __init__(self, rules: Iterable[Rule], labels: Iterable[str] | None = None) -> None:
+        if isinstance(rules, str | os.PathLike):
+            raise ParameterError(f"Constraints({rules!r:.60}): expected rules; those of a file: Constraints.from_file")
         self.rules = tuple(rules)
+        self.lines: tuple[int, ...] = ()  # where the rules stand in their file, if they are of one
         self.labels = None if labels is None else tuple(sorted(set(labels)))
         for rule in self.rules:
             if not isinstance(rule, Rule):
@@ -46,6 +48,12 @@ class Constraints:
     def __len__(self) -> int:
         return len(self.rules)
 
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{rule.text} (weight {_plain(rule.shown_weight)})" for rule in self.rules)
+
     def __repr__(self) -> str:
         return f"Constraints({list(self.rules)!r}, labels={self.labels!r})"
 
@@ -59,20 +67,21 @@ class Constraints:
         return labels
 
     def softened(self, weight: float) -> Constraints:
-        """The same rules, but instance rules whose weight was left at its default weigh this much."""
+        """The same rules, but instance rules whose weight was left open weigh this much."""
         soft = [
-            rule
-            if "weight" in rule.model_fields_set or rule.level == "corpus"
-            else rule.model_copy(update={"weight": weight})
+            rule if not rule.weight_is_open or rule.level == "corpus" else rule.model_copy(update={"weight": weight})
             for rule in self.rules
         ]
-        return Constraints(soft, self.labels)
+        found = Constraints(soft, self.labels)
+        found.lines = self.lines
+        return found
 
     def check_labels(self, labels: Sequence[str]) -> None:
         """Refuse a rule that names a label which is not one of these."""
-        for rule in self.rules:
+        for i, rule in enumerate(self.rules):
             for label in sorted(rule.mentioned() - set(labels)):
-                raise ParameterError(f"rule {rule.text!r}: {unknown_label(label, labels)}")
+                where = f" in line {self.lines[i]}" if self.lines else ""
+                raise ParameterError(f"rule {rule.text!r}{where}: {unknown_label(label, labels)}")
 
     def terms(self, labels: Sequence[str]) -> list[tuple[Rule, Term]]:
         """Everything that is counted when these are all the labels."""
@@ -99,6 +108,10 @@ class Constraints:
                     v = sum(d > 0 for d in row) if group[0].joint else row[0]
                     total += rule.cost * v**rule.power
         return total
+
+
+def _plain(weight: float | str) -> str:
+    return weight if isinstance(weight, str) else f"{weight:g}"
 
 
 def _priced_together(terms: list[Term]) -> list[list[Term]]:
@@ -134,6 +147,4 @@ def corpus_value(rule: Rule, term: Term, X: Sequence[Any], y: Sequence[Sequence[
 
 def unknown_label(label: str, labels: Sequence[str]) -> str:
     """Say that there is no such label, and which one may have been meant."""
-    near = get_close_matches(label, labels, 1, 0.6)
-    meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(labels)}"
-    return f"unknown label {label!r}; {meant} (a label without examples can be declared under `labels`)"
+    return f"unknown label {label!r}; {meant(label, labels)} (a label without examples can be declared under `labels`)"

@@ -144,7 +144,7 @@ def divisor(tables: RuleTables, k: int, level: str) -> float:
 def _softness(tables: RuleTables, k: int, n: float, softness: Callable[[str, float], float]) -> tuple[float, float]:
     """(slack, price) of a row in units of counts."""
     rule, unit = tables.rules[tables.rule_of[k]], float(tables.targets.unit[k])
-    if "weight" not in rule.model_fields_set:
+    if rule.weight_is_open:
         return softness(rule.level, n), np.inf
     if rule.weight == "hard":
         return 0.0, np.inf

@@ -10,21 +10,21 @@ A rules file is YAML with a list of rules and, if wanted, all labels:
         weight: hard
 
 Only the shape of YAML is used: what a value means is decided by the entry it stands in, so that `no` and `1984` are
-words where words are wanted.  Anchors, aliases and tags are refused, and every complaint names its line.
+words where words are wanted.  Anchors, aliases and tags are refused.  A complaint names its line, and the lines of
+further rules that are wrong.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from semistruct.constraints.base import Rule
+from semistruct.constraints.base import EntryError, Rule, meant
 from semistruct.constraints.constraints import Constraints, unknown_label
 from semistruct.constraints.rules import VOCABULARY, Function
 from semistruct.errors import DataError, ParameterError
@@ -75,17 +75,23 @@ def parse_rules(text: str, source: str = "<rules>") -> Constraints:
     except yaml.MarkedYAMLError as err:
         mark = err.problem_mark or err.context_mark
         raise DataError.at(source, mark.line + 1 if mark else None, _complaint(err)) from None
-    return _Reader(source).constraints(root)
+    try:
+        return _Reader().constraints(root)
+    except _Mistake as err:
+        raise DataError.at(source, err.line, err.problem) from None
 
 
 def dump_rules(constraints: Constraints) -> dict[str, Any]:
     """The rules as data that JSON can hold, without entries that have their default; functions are left out."""
-    rules = [
-        {rule.key: rule.model_dump(mode="json")[rule.key], **rule.model_dump(mode="json", exclude_defaults=True)}
-        for rule in constraints.rules
-        if not isinstance(rule, Function)
-    ]
+    rules = [_dumped(rule) for rule in constraints.rules if not isinstance(rule, Function)]
     return {"labels": None if constraints.labels is None else list(constraints.labels), "rules": rules}
+
+
+def _dumped(rule: Rule) -> dict[str, Any]:
+    """The kind first; a weight that was given stays, since one that is left open means something else."""
+    whole, short = rule.model_dump(mode="json"), rule.model_dump(mode="json", exclude_defaults=True)
+    weight = {} if rule.weight_is_open else {"weight": whole["weight"]}
+    return {rule.key: whole[rule.key], **short, **weight}
 
 
 def rules_from_dict(data: Mapping[str, Any]) -> Constraints:
@@ -96,7 +102,7 @@ def rules_from_dict(data: Mapping[str, Any]) -> Constraints:
     for i, entry in enumerate(data["rules"], 1):
         if not isinstance(entry, Mapping):
             raise DataError(f"rule {i}: {entry!r:.60} is not a mapping")
-        rules.append(_make(rule_name(entry), entry))
+        rules.append(VOCABULARY[rule_name(entry)](**entry))
     return Constraints(rules, data.get("labels"))
 
 
@@ -110,20 +116,7 @@ def rule_name(entry: Iterable[str]) -> str:
         raise ParameterError(f"{found[0]} and {found[1]} are two rules; each begins with a dash of its own")
     other = {field for rule in VOCABULARY.values() for field in rule.model_fields}
     strange = next((key for key in keys if key not in other), keys[0] if keys else "")
-    raise ParameterError(f"no rule is called {strange!r}; {_meant(strange, VOCABULARY)}")
-
-
-def _make(name: str, entry: Mapping[str, Any]) -> Rule:
-    """The rule of an entry; its complaints are one sentence that begins with the name of the rule."""
-    for key in entry:
-        if key not in VOCABULARY[name].model_fields:
-            raise ParameterError(f"{name}: no entry is called {key!r}; {_meant(key, VOCABULARY[name].model_fields)}")
-    return VOCABULARY[name](**entry)
-
-
-def _meant(word: str, names: Iterable[str]) -> str:
-    near = get_close_matches(word, list(names), 1, 0.6)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
+    raise ParameterError(f"no rule is called {strange!r}; {meant(strange, VOCABULARY)}")
 
 
 def _complaint(err: yaml.MarkedYAMLError) -> str:
@@ -160,22 +153,27 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
+class _Mistake(Exception):
+    """What is wrong with a file, and in which line."""
+
+    def __init__(self, line: int | None, problem: str) -> None:
+        super().__init__(problem)
+        self.line, self.problem = line, problem
+
+
 class _Reader:
     """Builds rules from the nodes of a file."""
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-
-    def error(self, node: yaml.Node, problem: str) -> DataError:
-        return DataError.at(self.source, node.start_mark.line + 1, problem)
+    def error(self, node: yaml.Node, problem: str) -> _Mistake:
+        return _Mistake(node.start_mark.line + 1, problem)
 
     def constraints(self, root: yaml.Node | None) -> Constraints:
         if root is None:
-            raise DataError.at(self.source, None, "the file is empty, expected `rules:` and a list")
+            raise _Mistake(None, "the file is empty, expected `rules:` and a list")
         parts = self.entries(root, "expected `rules:` and a list")
         for key, (_, at) in parts.items():
             if key not in ("labels", "rules"):
-                raise self.error(at, f"nothing is called {key!r}; {_meant(key, ['labels', 'rules'])}")
+                raise self.error(at, f"nothing is called {key!r}; {meant(key, ['labels', 'rules'])}")
         if "rules" not in parts:
             raise self.error(root, "expected `rules:` and a list")
         labels = None
@@ -186,14 +184,33 @@ class _Reader:
             ]
             if not labels:
                 raise self.error(parts["labels"][1], "labels: expected a list of labels, found an empty one")
-        rules = [self.rule(node, labels) for node in self.items(parts["rules"][0], "rules: expected a list of rules")]
-        return Constraints(rules, labels)
+        nodes = self.items(parts["rules"][0], "rules: expected a list of rules")
+        found = Constraints(self.rules(nodes, labels), labels)
+        found.lines = tuple(node.start_mark.line + 1 for node in nodes)
+        return found
+
+    def rules(self, nodes: list[yaml.Node], labels: list[str] | None) -> list[Rule]:
+        """All rules, or a complaint about the first that is wrong and where others are."""
+        found, wrong = [], []
+        for node in nodes:
+            try:
+                found.append(self.rule(node, labels))
+            except _Mistake as err:
+                wrong.append(err)
+        if len(wrong) > 1:
+            lines = ", ".join(str(err.line) for err in wrong[1:])
+            raise _Mistake(wrong[0].line, f"{wrong[0].problem} (further mistakes in line {lines})")
+        if wrong:
+            raise wrong[0]
+        return found
 
     def rule(self, node: yaml.Node, labels: list[str] | None) -> Rule:
         entry = self.entries(node, "a rule is written as `name: value`, such as `at_most_once: all`")
         try:
             name = rule_name(entry)
-            rule = _make(name, {key: self.value(value, name, key) for key, (value, _) in entry.items()})
+            rule = VOCABULARY[name](**{key: self.value(value, name, key) for key, (value, _) in entry.items()})
+        except EntryError as err:
+            raise self.error(_place(node, entry, err.path), str(err)) from None
         except ParameterError as err:
             raise self.error(node, str(err)) from None
         for label in sorted(rule.mentioned() - set(labels or rule.mentioned())):
@@ -230,6 +247,19 @@ class _Reader:
                 raise self.error(key, f"{name!r} is written twice, first in line {found[name][1].start_mark.line + 1}")
             found[name] = value, key
         return found
+
+
+def _place(rule: yaml.Node, entry: Mapping[str, tuple[yaml.Node, yaml.Node]], path: Sequence[int | str]) -> yaml.Node:
+    """The node that a path leads to, as far as it can be followed in a rule with these entries."""
+    if not path or path[0] not in entry:
+        return rule
+    inside, place = entry[str(path[0])]
+    for part in path[1:]:
+        if isinstance(inside, yaml.SequenceNode) and isinstance(part, int) and part < len(inside.value):
+            place = inside = inside.value[part]
+        elif isinstance(inside, yaml.MappingNode):
+            place, inside = next(((k, v) for k, v in inside.value if k.value == part), (place, inside))
+    return place
 
 
 def _number(text: str) -> float | str | None:

@@ -27,6 +27,7 @@ from semistruct.constraints.base import (
     ShareRange,
     Term,
     Unit,
+    WordList,
 )
 from semistruct.constraints.events import (
     Event,
@@ -236,7 +237,7 @@ class Words(_WordRule):
     """
 
     key: ClassVar = "words"
-    words: Labels
+    words: WordList
 
     def test(self) -> WordTest:
         return WordTest(words=frozenset(self.words))

@@ -53,6 +53,10 @@ class Encoder:
         self._source = Templated(features) if features else Given()
         self._rows = self._numbered()
 
+    def __reduce__(self) -> tuple[type[Encoder], tuple[Features | None, list[str]]]:
+        """Features and names are all there is to keep: templates are functions, which are made anew from them."""
+        return Encoder, (self.features, list(self.vocabulary))
+
     @classmethod
     def for_data(cls, X: Sequence[Any], features: str | Iterable[str]) -> Encoder:
         """An encoder for data of this form: templates apply to tokens only."""
@@ -123,19 +127,24 @@ class Encoder:
         )
 
 
-def form_of(X: Sequence[Any]) -> str:
-    """How the sequences of X are held: "tokens", "feature lists" or "feature dictionaries"."""
+def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:
+    """How the sequences of X are held: "tokens", "feature lists" or "feature dictionaries".
+
+    name  of the data, for messages
+    like  how they should be held
+    """
+    where = f"{name} data: " if name else ""
     for i, x in enumerate(X):
-        if isinstance(x, str) or not hasattr(x, "__len__"):
-            raise DataError(f"sequence {i} is {x!r:.40}, expected a list of tokens or of features")
+        if isinstance(x, str) or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
+            raise DataError(f"{where}sequence {i} is {x!r:.40}, expected a list of tokens or of features")
     found = {_form(kind) for kind in set(map(type, chain.from_iterable(X)))}
     if not found:
-        raise DataError("there are no tokens in the data")
-    if len(found) == 1 and (form := found.pop()):
+        raise DataError(f"{where}there are no tokens in the data")
+    if len(found) == 1 and (form := next(iter(found))) and like in (None, form):
         return form
-    expected = _form(type(next(chain.from_iterable(X)))) or "tokens, feature lists or dictionaries"
+    expected = like or _form(type(next(chain.from_iterable(X)))) or "tokens, feature lists or dictionaries"
     i, item = next((i, item) for i, x in enumerate(X) for item in x if _form(type(item)) != expected)
-    raise DataError(f"sequence {i} holds {item!r:.40}, expected {expected} as before")
+    raise DataError(f"{where}sequence {i} holds {item!r:.40}, expected {expected} as before")
 
 
 def _form(kind: type) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -13,7 +14,10 @@ from sklearn.utils.validation import check_is_fitted
 from semistruct import metrics, params
 from semistruct.batch import UNKNOWN
 from semistruct.constraints import Constraints
-from semistruct.errors import DataError, ParameterError
+from semistruct.constraints.base import nearest
+from semistruct.corpus import refuse_corpus
+from semistruct.errors import DataError, ParameterError, RuleWarning
+from semistruct.features.encoder import form_of
 from semistruct.model import Model
 from semistruct.params import Rule
 
@@ -87,8 +91,10 @@ class SequenceLabeller(BaseEstimator):
 
     def _rules(self, constraints: bool | Constraints) -> Constraints | None:
         check_is_fitted(self, "model_")
-        if not isinstance(constraints, bool):
+        if isinstance(constraints, Constraints):
             return constraints
+        if not isinstance(constraints, bool):
+            raise ParameterError(f"constraints={constraints!r:.40}: must be True, False or {params.constraints.words}")
         if constraints and self.model_.constraints is None:
             raise ParameterError("constraints=True, but the model was fitted without constraints")
         return self.model_.constraints if constraints else None
@@ -105,13 +111,14 @@ class SequenceLabeller(BaseEstimator):
 
 def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> None:
     """Labels fit the tokens, and are texts or None."""
+    refuse_corpus(X, y, name=name)
     if y is None:
         raise DataError(f"{name} data: there are no labels (y is None)")
     if len(X) != len(y):
         raise DataError(f"{name} data: {len(X)} sequences but {len(y)} label lists")
+    if len(X):
+        form_of(X, name)
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
-        if not hasattr(tokens, "__len__"):
-            raise DataError(f"{name} data: sequence {i} is {tokens!r:.40}, expected a list of tokens or of features")
         if len(tokens) == 0:
             raise DataError(f"{name} data: sequence {i} has no tokens")
         if labels is None:
@@ -133,7 +140,22 @@ def is_known(labels: Sequence[Any] | None) -> bool:
 def all_labels(y: Sequence[Any], constraints: Constraints | None) -> tuple[str, ...]:
     """The labels to tell apart, sorted: those that occur in y and those that the rules declare."""
     seen = {str(label) for row in y if row is not None for label in row if label is not None}
-    return tuple(sorted(seen)) if constraints is None else constraints.all_labels(seen)
+    if constraints is None:
+        return tuple(sorted(seen))
+    _warn_of_strange_labels(seen, set(constraints.labels or ()))
+    return constraints.all_labels(seen)
+
+
+def _warn_of_strange_labels(seen: set[str], declared: set[str]) -> None:
+    """Labels of the data that the rules do not declare, if they declare most: they are taken to be slips."""
+    strange = sorted(seen - declared)
+    if len(strange) >= len(seen & declared):
+        return  # the rules declare further labels only
+    for label in strange:
+        near = nearest(label, declared)
+        hint = f"did you mean {near!r}?" if near else "if it is right, it belongs there"
+        told = f"label {label!r} of the data is not among the labels of the rules; {hint}"
+        warnings.warn(told, RuleWarning, stacklevel=4)
 
 
 def label_codes(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str]) -> np.ndarray:

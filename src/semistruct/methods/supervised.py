@@ -14,6 +14,7 @@ import numpy as np
 from semistruct.batch import UNKNOWN, SequenceBatch, ranges
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.constraints import Constraints
+from semistruct.corpus import refuse_corpus
 from semistruct.errors import DataError
 from semistruct.features import Encoder
 from semistruct.methods.base import Pairs, SequenceLabeller, all_labels, check_data, is_known, label_codes
@@ -201,6 +202,7 @@ def encoded(dev: Pairs | None, encoder: Encoder, labels: Sequence[str]) -> Known
     """Dev data as the learners see it."""
     if dev is None:
         return None
+    refuse_corpus(dev, name="dev")
     check_data(*dev, name="dev")
     batch = encoder.transform(dev[0])
     return batch, label_codes(dev[1], batch.lengths.tolist(), labels)

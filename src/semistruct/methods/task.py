@@ -12,8 +12,10 @@ import numpy as np
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.constraints import Constraints
 from semistruct.constraints.tables import RuleTables
+from semistruct.corpus import refuse_corpus
 from semistruct.errors import DataError
 from semistruct.features import Encoder
+from semistruct.features.encoder import form_of
 from semistruct.methods.base import all_labels, check_data, is_known, label_codes
 from semistruct.methods.supervised import checked_weights
 
@@ -50,10 +52,13 @@ class Task:
     ) -> Task:
         check_data(X, y)
         weight = checked_weights(sample_weight, len(X))
+        refuse_corpus(unlabeled, name="unlabelled")
         pool = [] if unlabeled is None else list(unlabeled)
         check_data(pool, [None] * len(pool), name="unlabelled")
         if not any(is_known(row) and w > 0 for row, w in zip(y, weight, strict=True)):
             raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
+        if pool:
+            form_of(pool, "unlabelled", like=form_of(X))
         rules = Constraints([]) if constraints is None else constraints
         labels = all_labels(y, rules)
         complete = [i for i, row in enumerate(y) if row is not None and None not in row]
