@@ -39,10 +39,10 @@ def test_rules_in_words(good, home):
     assert lines[:4] == [
         "labels: a, b, c",
         "rule level weight",
-        "1 starts with a instance 1000",
+        "1 starts with a instance open",
         "2 pp is b instance hard",
     ]
-    assert "4 at least 90% a and 10% b corpus 1000" in lines
+    assert "4 at least 90% a and 10% b corpus open" in lines
 
 
 def test_rules_as_json(good, home):

@@ -22,7 +22,7 @@ def describe(path: str) -> dict[str, Any]:
     labels = constraints.labels or ("", *sorted(set().union(*(rule.mentioned() for rule in constraints.rules))))
     plain = dump_rules(constraints)
     rules = [
-        {"text": rule.text, "level": rule.level, "weight": rule.weight, "rule": entry}
+        {"text": rule.text, "level": rule.level, "weight": rule.shown_weight, "rule": entry}
         for rule, entry in zip(constraints.rules, plain["rules"], strict=True)
     ]
     clashes = [asdict(found) for found in contradictions(constraints, [], labels)]
