@@ -11,6 +11,7 @@ from semistruct import SSVM, AnnealedSSVM, Corpus, load, make_citations, read, w
 from semistruct.cli import main, progress
 from semistruct.cli.training import value_of
 from semistruct.constraints import Constraints
+from semistruct.constraints.files import dump_rules
 from semistruct.methods import METHODS, checkpoints
 
 QUICK = ("-C", "0.5", "-f", "word", "-f", "shape", "--quiet")
@@ -343,6 +344,16 @@ def test_corpus_rules_hold_for_the_whole_input(good, tmp_path):
 
     assert share() < 0.3
     assert share("--corpus-rules") == pytest.approx(0.5, abs=0.02)
+
+
+def test_the_rules_of_a_model_are_shown(good, home):
+    rules = Constraints.from_file("citations")
+    shown = json.loads(good("dump", home / "refs.model", "-k", 1, "--json"))
+    assert shown["params"]["constraints"] == json.loads(json.dumps(dump_rules(rules)))
+    assert shown["rules"] == [rule.text for rule in rules.rules]
+    out = good("dump", home / "refs.model", "-k", 1)
+    assert all(f"rule: {rule.text}\n" in out for rule in rules.rules)
+    assert "Constraints(" not in out
 
 
 # ---- methods and their parameters

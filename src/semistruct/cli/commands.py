@@ -18,7 +18,7 @@ from semistruct.corpus import Corpus, Example
 from semistruct.errors import DataError
 from semistruct.formats import stream, write
 from semistruct.methods.base import label_codes
-from semistruct.store import load
+from semistruct.store import described, load
 
 CHUNK = 2000  # sequences labelled at a time
 
@@ -157,7 +157,7 @@ def _broken_report(result: dict[str, Any]) -> Iterator[Any]:
 
 
 def dump(model: Path, k: int) -> dict[str, Any]:
-    """The card, the parameters and the heaviest features of each label."""
+    """The card, the parameters, the rules and the heaviest features of each label."""
     estimator = load(model)
     found = estimator.model_
     steps = [
@@ -168,7 +168,8 @@ def dump(model: Path, k: int) -> dict[str, Any]:
     return {
         "card": estimator.card_,
         "method": type(estimator).__name__,
-        "params": estimator.get_params(),
+        "params": described(estimator)["params"],
+        "rules": None if found.constraints is None else [rule.text for rule in found.constraints.rules],
         "features": found.encoder.features and list(found.encoder.features.specs),
         "heaviest": found.heaviest(k),
         "steps": sorted(steps, key=lambda step: -abs(step[1]))[:k],
@@ -176,11 +177,14 @@ def dump(model: Path, k: int) -> dict[str, Any]:
 
 
 def dump_report(result: dict[str, Any]) -> Iterator[Any]:
-    yield Text(f"{result['method']}({', '.join(f'{k}={v!r}' for k, v in result['params'].items())})")
+    params = {k: v for k, v in result["params"].items() if k != "constraints" or v is None}  # rules come in words
+    yield Text(f"{result['method']}({', '.join(f'{k}={v!r}' for k, v in params.items())})")
     for key, value in result["card"].items():
         shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
         yield Text(f"{key}: {shown}")
     yield Text(f"features: {' '.join(result['features'] or ['as given'])}")
+    for rule in result["rules"] or ():
+        yield Text(f"rule: {rule}")
     for title, rows in [*result["heaviest"].items(), ("steps from label to label, wherever they are", result["steps"])]:
         yield Text(f"\n{title}", style="bold")
         for name, weight in rows:
