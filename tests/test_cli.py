@@ -420,6 +420,37 @@ def test_an_old_output_survives_bad_input(rejected, home, tmp_path):
     assert out.read_text() == "precious"
 
 
+def overwriting(home, folder):
+    """Commands whose output is one of their inputs, in several spellings of its path."""
+    data, model = home / "train.tsv", home / "refs.model"
+    twin, rules, plot = folder / ".." / folder.name / "x.tsv", folder / "r.yaml", folder / "x.svg"
+    return {
+        "train": ["train", folder / "x.tsv", "-o", folder / "x.tsv"],
+        "train, another spelling": ["train", folder / "x.tsv", "-o", twin],
+        "train, a link": ["train", folder / "x.tsv", "-o", folder / "link.tsv"],
+        "pool": ["train", data, "-u", data, "-u", folder / "x.tsv", "-o", twin],
+        "dev": ["train", data, "-d", folder / "x.tsv", "-o", twin],
+        "rules of train": ["train", data, "-c", rules, "-o", rules],
+        "plot of train": ["train", data, "-u", plot, "-o", folder / "m", "--plot", plot],
+        "model and plot": ["train", data, "-u", data, "-o", folder / "new.svg", "--plot", folder / "new.svg"],
+        "predict": ["predict", model, data, folder / "x.tsv", "-o", twin],
+        "model of predict": ["predict", folder / "copy.model", data, "-o", folder / "copy.model"],
+        "rules of predict": ["predict", model, data, "-c", rules, "-o", rules],
+        "curve": ["curve", plot, "-o", plot],
+        "rules of curve": ["curve", data, "-c", plot, "-o", plot],
+    }
+
+
+@pytest.mark.parametrize("case", overwriting(Path("home"), Path("out")))
+def test_an_input_is_not_overwritten(rejected, home, tmp_path, case):
+    for name, source in (("x.tsv", "test.tsv"), ("x.svg", "test.tsv"), ("copy.model", "refs.model")):
+        write(tmp_path, name, (home / source).read_bytes())
+    write(tmp_path, "r.yaml", "rules:\n  - starts_with: author\n")
+    (tmp_path / "link.tsv").symlink_to(tmp_path / "x.tsv")
+    wanted = "both the model and the plot" if case == "model and plot" else "is an input too, and would be overwritten"
+    assert wanted in rejected(tmp_path, *overwriting(home, tmp_path)[case])
+
+
 @pytest.mark.parametrize("args", [["nonesuch"], ["train"], ["train", "x"], ["dump", "x", "-k", "0"], ["data", "mkae"]])
 def test_wrong_usage_exits_with_2(run, args):
     code, out, err = run(*args)

@@ -20,6 +20,7 @@ from semistruct.cli.output import print_result as _print
 from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
 from semistruct.cli.reproduce import reproduce
 from semistruct.errors import ParameterError
+from semistruct.files import refuse_overwriting
 
 if TYPE_CHECKING:
     from semistruct.constraints import Constraints
@@ -142,6 +143,8 @@ def train(
     """Learn a model from labelled sequences, and from unlabelled ones and rules if there are any."""
     from semistruct.cli import training
 
+    for written in (output, plot):
+        refuse_overwriting(written, [labelled, *(unlabelled or []), dev, rules])
     reading = _reading(format, label_column, scheme, outside, encoding)
     data = training.Data(
         _read(labelled, reading),
@@ -197,6 +200,7 @@ def predict(
     """Label sequences with a model."""
     from semistruct.cli import commands
 
+    refuse_overwriting(output, [model, *(inputs or []), other_rules])
     reading = _reading(format, label_column, None, outside, encoding)
     if confidence and to != "jsonl":
         raise ParameterError("--confidence is for --to jsonl")

@@ -13,6 +13,7 @@ import typer
 
 from semistruct.cli.output import AsJson, duration, print_result
 from semistruct.errors import DataError, ParameterError
+from semistruct.files import refuse_overwriting
 
 EPILOG = "Example: semistruct curve refs.tsv -u pool.txt -c citations -o curve.png"
 
@@ -46,6 +47,7 @@ def curve(
 
     if output is not None:
         _check(output)
+    refuse_overwriting(output, [labelled, *(unlabelled or []), rules])
     corpus = read(labelled, format=format, encoding=encoding)
     pools = [read(path, format=format, encoding=encoding).tokens for path in unlabelled or []]
     with _progress(quiet) as show:

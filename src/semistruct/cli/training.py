@@ -54,6 +54,8 @@ def train(
         if path.is_dir() or not path.resolve().parent.is_dir():
             problem = "is a folder, name a file" if path.is_dir() else "cannot write: no such folder"
             raise DataError.at(path, None, problem)
+    if keeping.plot is not None and keeping.plot.resolve() == output.resolve():
+        raise DataError.at(output, None, "cannot be both the model and the plot")
     if keeping.plot is not None and keeping.plot.suffix not in (".png", ".svg"):
         raise DataError.at(keeping.plot, None, "a plot is written as .png or .svg")
     for corpus in filter(None, (data.labelled, data.dev)):
