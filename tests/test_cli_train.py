@@ -216,17 +216,57 @@ def test_the_checkpoint_of_other_data_is_refused(good, rejected, home, tmp_path)
     assert not (tmp_path / "m").exists()
 
 
-@pytest.mark.filterwarnings("default:interrupted")
-def test_an_interrupted_training_leaves_a_model(run, home, tmp_path, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
 
+
+def test_an_interrupted_training_leaves_a_model(run, home, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints.Checkpoint, "save", interrupt)
     code, out, err = run(*train(home, tmp_path / "m", "--checkpoint", tmp_path / "state", "--json"))
-    assert (code, err) == (0, "semistruct: warning: interrupted: the model is the best point so far\n")
+    assert code == 130
+    assert err == f"semistruct: interrupted, the model in {tmp_path / 'm'} is the supervised start\n"
     assert json.loads(out)["stop"] == "interrupted"
     assert len(json.loads(out)["path"]) == 1
     assert load(tmp_path / "m").predict([["A", "."]])
+
+
+def test_an_interrupted_training_tells_that_its_model_is_further(run, home, tmp_path, monkeypatch):
+    walk = AnnealedSSVM._walk
+
+    def one_stage(*args):
+        yield next(walk(*args))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(AnnealedSSVM, "_walk", one_stage)
+    code, _, err = run(*train(home, tmp_path / "m", "--select", "last"))
+    assert code == 130
+    assert err.startswith(f"semistruct: interrupted, the model in {tmp_path / 'm'} is the best point so far")
+
+
+def test_an_interruption_before_anything_is_written_says_so(run, home, tmp_path, monkeypatch):
+    monkeypatch.setattr(SSVM, "fit", interrupt)
+    code, out, err = run("train", home / "train.tsv", *QUICK, "-o", tmp_path / "m")
+    assert (code, out, err) == (130, "", "semistruct: interrupted, nothing was written\n")
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_interruption_while_drawing_leaves_the_model(run, home, tmp_path, monkeypatch):
+    monkeypatch.setattr("semistruct.report.plots.path_of_models", interrupt)
+    code, _, err = run(*train(home, tmp_path / "m", "--plot", tmp_path / "x.png"))
+    assert (code, err) == (
+        130,
+        f"semistruct: interrupted, the model is in {tmp_path / 'm'}, the plot is not complete\n",
+    )
+    assert load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(("output", "told"), [("-", "the output is not complete"), ("out", "nothing was written")])
+def test_an_interrupted_prediction(run, home, tmp_path, monkeypatch, output, told):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(AnnealedSSVM, "predict", interrupt)
+    code, _, err = run("predict", home / "refs.model", home / "test.tsv", "-o", output)
+    assert (code, err) == (130, f"semistruct: interrupted, {told}\n")
+    assert os.listdir(tmp_path) == []
 
 
 def test_progress_tells_weight_round_and_time(monkeypatch):

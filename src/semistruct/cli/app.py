@@ -15,6 +15,7 @@ from semistruct._version import __version__
 from semistruct.cli.curve import EPILOG as CURVE_EPILOG
 from semistruct.cli.curve import curve
 from semistruct.cli.data import data_app
+from semistruct.cli.ending import Commands
 from semistruct.cli.output import AsJson
 from semistruct.cli.output import print_result as _print
 from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from semistruct.corpus import Corpus
 
 app = typer.Typer(
+    cls=Commands,
     help="Label sequences: from a few labelled examples to a model you can trust.",
     epilog="Example: semistruct data make citations -n 300 -o train.tsv && semistruct train train.tsv -o my.model",
     no_args_is_help=True,
@@ -163,6 +165,7 @@ def train(
     keeping = training.Keeping(checkpoint, resume, plot)
     result = training.train(data, output, method=method, params=params, keeping=keeping, quiet=quiet)
     _print(result, as_json, training.report)
+    training.end(result)
 
 
 @app.command(epilog="Example: semistruct methods daso")

@@ -64,7 +64,10 @@ def predict(
     examples = chain.from_iterable(stream(path, **reading) for path in inputs)
     first = list(islice(examples, 1))
     target = to or _natural_format(first[0])
-    write(_labelled(estimator, chain(first, examples), under), output, target, scheme=scheme)
+    try:
+        write(_labelled(estimator, chain(first, examples), under), output, target, scheme=scheme)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the output is not complete" if output == "-" else "") from None
 
 
 def _natural_format(example: Example) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semistruct.cli.ending import INTERRUPTED
 from semistruct.cli.output import AsJson, duration, print_result
 from semistruct.errors import DataError, ParameterError
 
@@ -26,7 +27,6 @@ The folder of --data has train.tsv, dev.tsv, unlabeled.txt and perhaps test.tsv;
 training part is reported on, and "all" learns from two thirds of it. Synthetic data is made where there is none to be
 had (synthetic, apartments), and marked as such. A run that was stopped goes on with --resume; more sizes, draws or
 methods may be added in the same way."""
-INTERRUPTED = 130
 
 
 def reproduce(

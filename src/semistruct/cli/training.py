@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +64,8 @@ def train(
             raise DataError.at(corpus.source, None, "no token has a label")
     estimator: Any = made(**_accepted(name, params))
     began = time.perf_counter()
-    with watching(quiet, getattr(METHODS[name], "axis", "")) as watch:
+    with watching(quiet, getattr(METHODS[name], "axis", "")) as watch, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "interrupted")  # `end` tells more
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **_further(name, data, keeping))
     seconds = time.perf_counter() - began
     rules = estimator.model_.constraints is not None
@@ -78,12 +80,27 @@ def train(
     card = {"data": about, "token_accuracy": scores, "C": getattr(estimator, "C_", None)}
     estimator.save(output, card=card)
     if keeping.plot is not None:
-        from semistruct.report.plots import path_of_models
-
-        path_of_models(keeping.plot, estimator.path_, estimator.history_, (estimator.axis, estimator.axis_text))
+        _draw(keeping.plot, estimator, output)
     learned = {key: getattr(estimator, key + "_", None) for key in LEARNED}
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
+
+
+def _draw(plot: Path, estimator: Any, output: Path) -> None:
+    from semistruct.report.plots import path_of_models
+
+    try:
+        path_of_models(plot, estimator.path_, estimator.history_, (estimator.axis, estimator.axis_text))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"the model is in {output}, the plot is not complete") from None
+
+
+def end(result: dict[str, Any]) -> None:
+    """Pass on an interruption of the fit, now that the model is written and the report printed."""
+    if result["stop"] == "interrupted":
+        start = result["path"][0]["chosen"]
+        which = "the supervised start" if start else "the best point so far, learned from the unlabelled data too"
+        raise KeyboardInterrupt(f"the model in {result['model']} is {which}")
 
 
 def value_of(text: str) -> Any:
