@@ -332,11 +332,11 @@ def test_predictions_obey_the_rules_of_the_model(good, home):
         out = good("predict", home / "refs.model", home / "test.tsv", *options)
         return [[line.split("\t")[-1] for line in part.splitlines()] for part in out.strip().split("\n\n")]
 
-    assert predicted() == predicted("--rules") == under
+    assert predicted() == under
     assert predicted("--no-rules") == free
     other = predicted("-c", home / "rules.yaml")
     assert {row[0] for row in other} == {"date"}
-    assert predicted("-c", home / "rules.yaml", "--no-rules") == free
+    assert predicted("--rules", home / "rules.yaml") == other
 
 
 def test_evaluation_is_under_the_rules_of_the_model(good, home):
@@ -358,11 +358,14 @@ def test_evaluation_is_under_the_rules_of_the_model(good, home):
     assert "labelled without regard to the rules" in free_report
 
 
-def test_rules_are_asked_of_a_model_without(run, good, home, tmp_path):
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_rules_and_none_of_them_are_refused(rejected, home, command):
+    options = ["-c", home / "rules.yaml", "--no-rules"]
+    assert "--no-rules are both given" in rejected(command, home / "refs.model", home / "test.tsv", *options)
+
+
+def test_rules_for_a_model_without(good, home, tmp_path):
     good("train", home / "train.tsv", *QUICK, "-o", tmp_path / "m")
-    code, _, err = run("predict", tmp_path / "m", home / "test.tsv", "--rules")
-    assert code == 2
-    assert "without constraints" in err
     out = good("predict", tmp_path / "m", home / "test.tsv", "-c", home / "rules.yaml")
     assert all(part.splitlines()[0].endswith("\tdate") for part in out.strip().split("\n\n"))
 

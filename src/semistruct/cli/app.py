@@ -68,12 +68,9 @@ Threads = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="show no progress")]
 ModelFile = Annotated[Path, typer.Argument(help="a model file")]
-Obey = Annotated[
-    bool | None,
-    typer.Option("--rules/--no-rules", help="obey the rules, or not; if not given, they are obeyed if there are any"),
-]
+NoRules = Annotated[bool, typer.Option("--no-rules", help="do not obey the rules of the model")]
 OtherRules = Annotated[
-    str | None, typer.Option("--other-rules", "-c", help="rules (a file or name) instead of those in the model")
+    str | None, typer.Option("--rules", "-c", help="rules (a file or name) instead of those in the model")
 ]
 
 
@@ -191,8 +188,8 @@ def predict(
     confidence: Annotated[
         bool, typer.Option("--confidence", help="(jsonl) add the margin of each label over the best other one")
     ] = False,
-    obey: Obey = None,
-    other_rules: OtherRules = None,
+    rules: OtherRules = None,
+    no_rules: NoRules = False,
     threads: Threads = None,
     format: Format = None,
     label_column: LabelColumn = None,
@@ -203,11 +200,11 @@ def predict(
     """Label sequences with a model."""
     from semistruct.cli import commands
 
-    refuse_overwriting(output, [model, *(inputs or []), other_rules])
+    refuse_overwriting(output, [model, *(inputs or []), rules])
     reading = _reading(format, label_column, None, outside, encoding)
     if confidence and to != "jsonl":
         raise ParameterError("--confidence is for --to jsonl")
-    under = commands.Under(obey, _rules(other_rules), corpus_rules, confidence)
+    under = commands.Under(_instead(rules, no_rules), corpus_rules, confidence)
     commands.predict(model, inputs or ["-"], reading, to=to, output=output, scheme=scheme, under=under, threads=threads)
 
 
@@ -218,8 +215,8 @@ def evaluate(
     unseen_labels: Annotated[
         bool, typer.Option("--unseen-labels", help="count gold labels the model has never seen as errors")
     ] = False,
-    obey: Obey = None,
-    other_rules: OtherRules = None,
+    rules: OtherRules = None,
+    no_rules: NoRules = False,
     threads: Threads = None,
     format: Format = None,
     label_column: LabelColumn = None,
@@ -232,7 +229,7 @@ def evaluate(
     from semistruct.cli import commands
 
     corpus = _read(gold, _reading(format, label_column, scheme, outside, encoding))
-    under = commands.Under(obey, _rules(other_rules))
+    under = commands.Under(_instead(rules, no_rules))
     result = commands.evaluate(model, corpus, unseen_labels=unseen_labels, under=under, threads=threads)
     _print(result, as_json, commands.evaluation_report)
 
@@ -310,3 +307,11 @@ def _rules(path: str | None) -> Constraints | None:
     from semistruct.constraints import Constraints
 
     return Constraints.from_file(path)
+
+
+def _instead(path: str | None, no_rules: bool) -> Constraints | bool:
+    """Which rules to obey: those of the file, none (False), or those of the model (True)."""
+    if path is not None and no_rules:
+        raise ParameterError("--rules (-c) and --no-rules are both given; give one of them")
+    found = _rules(path)
+    return not no_rules if found is None else found

@@ -27,24 +27,22 @@ CHUNK = 2000  # sequences labelled at a time
 class Under:
     """Which rules predictions obey.
 
-    obey   True or False; None: if there are rules
-    other  rules instead of those of the model
+    obey   rules instead of those of the model; True: those of the model, if it has any; False: none
     corpus corpus rules too, for the whole input
     sure   tell how sure the model is
     """
 
-    obey: bool | None = None
-    other: Constraints | None = None
+    obey: Constraints | bool = True
     corpus: bool = False
     sure: bool = False
 
     def rules(self, estimator: Any) -> bool | Constraints:
         """For `predict(constraints=...)`."""
-        if self.obey is False:
-            return False
-        if self.other is not None:
-            return self.other
-        return bool(self.obey) or estimator.model_.constraints is not None
+        return estimator.model_.constraints is not None if self.obey is True else self.obey
+
+    def watched(self, estimator: Any) -> Constraints | None:
+        """The rules whose violations are counted, obeyed or not."""
+        return estimator.model_.constraints if isinstance(self.obey, bool) else self.obey
 
 
 def predict(
@@ -95,7 +93,7 @@ def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, th
     rules = under.rules(estimator)
     predicted = estimator.predict(gold.tokens, constraints=rules)
     seconds = time.perf_counter() - began
-    watched = under.other or estimator.model_.constraints
+    watched = under.watched(estimator)
     broken = None if watched is None else _broken(watched, gold, predicted, estimator.model_.labels)
     try:
         scores = metrics.evaluate(gold.labels, predicted)
