@@ -406,10 +406,34 @@ def test_bad_options(rejected, home, tmp_path, case):
     assert message in rejected(tmp_path, *args)
 
 
-def test_a_label_the_model_has_never_seen(rejected, home, tmp_path):
-    path = write(tmp_path, "new.tsv", "A\tauthor\n\nB\tauthor\nC\tsurprise\n")
-    err = rejected(tmp_path, "evaluate", home / "refs.model", path)
-    assert re.search(r"new\.tsv:[34]: .*'surprise'.*--unseen-labels", err)
+UNSEEN = {
+    "new.tsv": ("A\tauthor\n\nB\tauthor\nC\tsurprise\n", "new.tsv:4: "),
+    "new.conll": ("-DOCSTART- O\n\nA author\n\nB author\nC surprise\n", "new.conll:6: "),
+    "new.jsonl": ('{"tokens": ["A", "B"], "labels": ["author", "surprise"]}\n', "new.jsonl:1, token 2: "),
+    "new.transposed": ("author author\nA B\n\nauthor surprise author\nA B C\n", "new.transposed:4, token 2: "),
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_a_label_the_model_has_never_seen(rejected, home, tmp_path, name):
+    content, where = UNSEEN[name]
+    path = write(tmp_path, name, content)
+    format = () if name == "new.jsonl" else ("--format", path.suffix[1:])
+    err = rejected(tmp_path, "evaluate", home / "refs.model", path, *format)
+    assert str(tmp_path / where) in err
+    assert re.search(r"'surprise'.*--unseen-labels", err)
+
+
+@pytest.mark.filterwarnings("default:.*no labelled sequence has")
+def test_a_label_that_only_dev_data_has_is_told(run, good, home, tmp_path):
+    path = write(tmp_path, "dev.tsv", "A\tauthor\nB\tautor\n\nC\tautor\nD\tdate\n")
+    (tmp_path / "r.yaml").write_text("labels: [author, autor]\nrules:\n  - starts_with: author\n")
+    train = ["train", home / "train.tsv", "-d", path, "-o", tmp_path / "m", "-f", "lower", *FAST]
+    code, _, err = run(*train)
+    assert code == 0
+    told = "no labelled sequence has the label 'autor'; on dev data it counts as an error"
+    assert err == f"semistruct: warning: {path}:2: {told}\n"
+    good(*train, "-c", tmp_path / "r.yaml")
 
 
 def test_an_old_output_survives_bad_input(rejected, home, tmp_path):

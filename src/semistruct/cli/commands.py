@@ -88,7 +88,7 @@ def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, th
     estimator = load(model)
     estimator.n_jobs = threads
     if not unseen_labels:
-        _refuse_unseen(gold, set(estimator.model_.labels))
+        _refuse_unseen(gold, estimator.model_.labels)
     began = time.perf_counter()
     rules = under.rules(estimator)
     predicted = estimator.predict(gold.tokens, constraints=rules)
@@ -119,12 +119,10 @@ def _broken(rules: Constraints, gold: Corpus, predicted: list[list[str]], labels
     return out
 
 
-def _refuse_unseen(gold: Corpus, labels: set[str]) -> None:
-    for i, example in enumerate(gold):
-        for label in example.labels or ():
-            if label is not None and label not in labels:
-                hint = "use --unseen-labels to count it as an error"
-                raise DataError(f"{gold.where(i)}: the model has never seen the label {label!r}; {hint}")
+def _refuse_unseen(gold: Corpus, labels: Sequence[str]) -> None:
+    for label, where in gold.unseen(labels).items():
+        hint = "use --unseen-labels to count it as an error"
+        raise DataError(f"{where}: the model has never seen the label {label!r}; {hint}")
 
 
 def evaluation_report(result: dict[str, Any]) -> Iterator[Any]:

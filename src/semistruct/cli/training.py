@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from semistruct.cli.progress import watching
+from semistruct.constraints import Constraints
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError
 from semistruct.methods import METHODS, SequenceLabeller
@@ -63,6 +64,7 @@ def train(
         if not corpus.label_set:
             raise DataError.at(corpus.source, None, "no token has a label")
     estimator: Any = made(**_accepted(name, params))
+    _warn_of_unseen(data, params["constraints"])
     began = time.perf_counter()
     with watching(quiet, getattr(METHODS[name], "axis", "")) as watch, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "interrupted")  # `end` tells more
@@ -84,6 +86,14 @@ def train(
     learned = {key: getattr(estimator, key + "_", None) for key in LEARNED}
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
+
+
+def _warn_of_unseen(data: Data, rules: Constraints | None) -> None:
+    """Tell of labels that are in the dev data only: a typing error, or too few labelled sequences."""
+    known = (rules or Constraints([])).all_labels(data.labelled.label_set)
+    for label, where in data.dev.unseen(known).items() if data.dev else ():
+        problem = f"no labelled sequence has the label {label!r}; on dev data it counts as an error"
+        warnings.warn(f"{where}: {problem}", stacklevel=2)
 
 
 def _draw(plot: Path, estimator: Any, output: Path) -> None:
