@@ -356,6 +356,13 @@ def test_bad_models(rejected, home, tmp_path, case, command):
     assert case != "missing" or "no such file" in err
 
 
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_model_and_data_in_the_wrong_order(rejected, home, tmp_path, command):
+    model, data = home / "refs.model", home / "test.tsv"
+    assert f"{model}: this is a model, not data; the model comes first" in rejected(tmp_path, command, data, model)
+    assert f"{data}: not a semistruct model; the model comes first" in rejected(tmp_path, command, data, data)
+
+
 def bad_options(home, out):
     train, model = [home / "train.tsv", "-o", out / "m"], home / "refs.model"
     return {

@@ -228,6 +228,7 @@ def evaluate(
     """Compare the labels of a model with known ones."""
     from semistruct.cli import commands
 
+    commands.check_order(model, [str(gold)])
     corpus = _read(gold, _reading(format, label_column, scheme, outside, encoding))
     under = commands.Under(_instead(rules, no_rules))
     result = commands.evaluate(model, corpus, unseen_labels=unseen_labels, under=under, threads=threads)

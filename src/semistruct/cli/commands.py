@@ -15,12 +15,13 @@ from rich.text import Text
 from semistruct import metrics
 from semistruct.constraints import Constraints
 from semistruct.corpus import Corpus, Example
-from semistruct.errors import DataError
+from semistruct.errors import DataError, ModelError
 from semistruct.formats import stream, write
 from semistruct.methods.base import label_codes
 from semistruct.store import described, load
 
 CHUNK = 2000  # sequences labelled at a time
+ZIP = b"PK\3\4"  # model files begin so
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,27 @@ class Under:
         return estimator.model_.constraints if isinstance(self.obey, bool) else self.obey
 
 
+def check_order(model: Path, data: Iterable[str]) -> None:
+    """Refuse data in the place of the model, and a model in that of the data."""
+    order = "the model comes first, then the data"
+    for path in data:
+        if _start(path) == ZIP:
+            raise DataError.at(path, None, f"this is a model, not data; {order}")
+    if _start(model) not in (ZIP, None):
+        raise ModelError(f"{model}: not a semistruct model; {order}")
+
+
+def _start(path: str | Path) -> bytes | None:
+    """The first bytes of a file; None if it cannot be read, or not twice."""
+    if path == "-" or not Path(path).is_file():
+        return None
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(ZIP))
+    except OSError:
+        return None
+
+
 def predict(
     model: Path,
     inputs: list[str],
@@ -57,6 +79,7 @@ def predict(
     threads: int | None,
 ) -> None:
     """Label the inputs one chunk at a time, so that they may be larger than memory."""
+    check_order(model, inputs)
     estimator = load(model)
     estimator.n_jobs = threads
     examples = chain.from_iterable(stream(path, **reading) for path in inputs)
