@@ -126,6 +126,7 @@ def test_a_model_that_learned_nothing_from_unlabelled_data_says_so(good, home, t
     assert "did not help" not in good(*args, "-c", false, "-o", tmp_path / "m", "--select", "last")
 
 
+@pytest.mark.filterwarnings("ignore:there are no unlabelled")
 @pytest.mark.parametrize(("options", "method"), [((), SSVM), (("-m", "annealed"), AnnealedSSVM)])
 def test_without_unlabelled_data_the_method_is_supervised(good, home, tmp_path, options, method):
     result = json.loads(
@@ -192,9 +193,18 @@ def test_the_path_is_drawn(good, home, tmp_path, ending, dev):
         assert f"<!-- {shown} -->" in text
 
 
-def test_a_supervised_path_can_be_drawn(good, home, tmp_path):
-    good("train", home / "train.tsv", "-m", "annealed", *QUICK, "-o", tmp_path / "m", "--plot", tmp_path / "x.svg")
+@pytest.mark.filterwarnings("default:there are no unlabelled")
+def test_a_path_without_unlabelled_data_is_told_and_drawn(run, home, tmp_path):
+    args = ["-m", "annealed", *QUICK, "-o", tmp_path / "m", "--plot", tmp_path / "x.svg"]
+    code, _, err = run("train", home / "train.tsv", *args)
+    told = "there are no unlabelled sequences (-u), so annealed is supervised learning here"
+    assert (code, err) == (0, f"semistruct: warning: {told}\n")
     assert "<!-- chosen -->" in (tmp_path / "x.svg").read_text()
+
+
+def test_unknown_labels_are_unlabelled_data(good, home, tmp_path):
+    (tmp_path / "x.tsv").write_text((home / "train.tsv").read_text() + "A\t?\n.\tauthor\n")
+    good("train", tmp_path / "x.tsv", "-m", "annealed", *QUICK, "-p", "rounds=1", "-o", tmp_path / "m")
 
 
 def test_training_goes_on_from_a_checkpoint(good, home, tmp_path):

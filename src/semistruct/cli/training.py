@@ -36,6 +36,11 @@ class Data:
     def pool(self) -> list[Any] | None:
         return [x for corpus in self.unlabelled for x in corpus.tokens] if self.unlabelled else None
 
+    @property
+    def has_unlabelled(self) -> bool:
+        """Whether any label is unknown."""
+        return bool(self.unlabelled) or any(row is None or None in row for row in self.labelled.labels)
+
 
 @dataclass(frozen=True)
 class Keeping:
@@ -64,11 +69,12 @@ def train(
         if not corpus.label_set:
             raise DataError.at(corpus.source, None, "no token has a label")
     estimator: Any = made(**_accepted(name, params))
+    further = _further(name, data, keeping)
     _warn_of_unseen(data, params["constraints"])
     began = time.perf_counter()
     with watching(quiet, getattr(METHODS[name], "axis", "")) as watch, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "interrupted")  # `end` tells more
-        estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **_further(name, data, keeping))
+        estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
     seconds = time.perf_counter() - began
     rules = estimator.model_.constraints is not None
     scores = {"train": estimator.score(data.labelled.tokens, data.labelled.labels)}
@@ -193,6 +199,10 @@ def _further(name: str, data: Data, keeping: Keeping) -> dict[str, Any]:
     """The arguments of `fit` besides X and y."""
     out: dict[str, Any] = {"dev": None if data.dev is None else (data.dev.tokens, data.dev.labels)}
     if issubclass(METHODS[name], PathMethod):
+        if not data.has_unlabelled:
+            warnings.warn(
+                f"there are no unlabelled sequences (-u), so {name} is supervised learning here", stacklevel=2
+            )
         return {**out, "unlabeled": data.pool, "checkpoint": keeping.checkpoint, "resume": keeping.resume}
     if keeping != Keeping():
         raise ParameterError(f"the method {name} has no checkpoints and no path to plot")
