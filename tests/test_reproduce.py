@@ -197,14 +197,15 @@ def test_other_data_is_refused(tmp_path, refused, run):
     ("args", "told"),
     [
         (["refs"], "corpus is 'refs'; there are citations, headers, apartments, synthetic"),
+        (["synthetc"], "corpus is 'synthetc'; did you mean 'synthetic'?"),
         (["citations"], "name the folder with the citations (--data); `semistruct data get citations"),
         (["citations", "--data", "/nowhere"], "/nowhere: no such folder"),
         (["synthetic", "--data", "/nowhere"], "--data is not for synthetic"),
         (["synthetic", "--quick", "--sizes", "5,x"], "--sizes: 'x' is neither a number > 0 nor 'all'"),
         (["synthetic", "--quick", "--sizes", "500"], "500 labelled sequences, but <citations, seed 7000> has 60"),
-        (["synthetic", "--quick", "--methods", "svm"], "no method is called 'svm' for synthetic; there are"),
+        (["synthetic", "--quick", "--methods", "svm"], "no method is called 'svm' for synthetic; did you mean 'ssvm'?"),
         (["synthetic", "--setting", "both"], "--setting is 'both'; there are inductive, transductive"),
-        (["synthetic", "--select", "test"], "--select is 'test'; there are dev, labels-free, best-test"),
+        (["synthetic", "--select", "all"], "--select is 'all'; there are dev, labels-free, best-test"),
     ],
 )
 def test_wrong_usage_is_told_in_one_line(refused, tmp_path, args, told):

@@ -3,6 +3,9 @@
 An error names where it is (file and line, or sequence number), what was found and what was wanted.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class SemistructError(Exception):
     """Base of all errors that are about the user's input rather than a fault of ours."""
@@ -28,3 +31,11 @@ class ModelError(SemistructError, ValueError):
 
 class RuleWarning(UserWarning):
     """Rules that cannot all be obeyed."""
+
+
+def meant(word: str, names: Iterable[str]) -> str:
+    """For a word that is no name: which name may have been meant, whatever its case, or else what names there are."""
+    listed = list(names)
+    lower = {name.lower(): name for name in listed}
+    near = get_close_matches(word.lower(), lower, 1, 0.6)
+    return f"did you mean {lower[near[0]]!r}?" if near else f"there are {', '.join(listed)}"

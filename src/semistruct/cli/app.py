@@ -158,7 +158,7 @@ def train(
         "random_state": seed,
         "n_jobs": threads,
     }
-    params |= training.settings_of(settings or [], known=params)
+    params |= training.settings_of(settings or [])
     keeping = training.Keeping(checkpoint, resume, plot)
     result = training.train(data, output, method=method, params=params, keeping=keeping, quiet=quiet)
     _print(result, as_json, training.report)

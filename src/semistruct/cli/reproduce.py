@@ -13,7 +13,7 @@ import typer
 
 from semistruct.cli.ending import INTERRUPTED
 from semistruct.cli.output import AsJson, duration, print_result
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, meant
 
 if TYPE_CHECKING:
     from semistruct.experiments.material import Material
@@ -87,7 +87,7 @@ def reproduce(
 
 def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise ParameterError(f"{what} is {value!r}; there are {', '.join(allowed)}")
+        raise ParameterError(f"{what} is {value!r}; {meant(value, allowed)}")
 
 
 def _material(corpus: str, folder: Path | None, quick: bool) -> Material:

@@ -16,11 +16,15 @@ from rich.text import Text
 from semistruct.cli.progress import watching
 from semistruct.constraints import Constraints
 from semistruct.corpus import Corpus
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, meant
 from semistruct.methods import METHODS, SequenceLabeller
 from semistruct.methods.path import PathMethod
 
 SHOWN = 8  # rules and moves that the report shows
+OPTIONS = {  # of parameters that have one
+    "C": "-C", "features": "--features (-f)", "constraints": "--rules (-c)", "select": "--select",
+    "random_state": "--seed", "n_jobs": "--threads",
+}  # fmt: skip
 LEARNED = ("search", "stop", "history", "path", "explanation", "expectations", "shares")
 
 
@@ -131,15 +135,15 @@ def value_of(text: str) -> Any:
     return numbers if "," in text else numbers[0]
 
 
-def settings_of(given: list[str], known: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that were given as NAME=VALUE; `known` are those with an option of their own."""
+def settings_of(given: list[str]) -> dict[str, Any]:
+    """The parameters that were given as NAME=VALUE, which must not have an option of their own."""
     out = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
             raise ParameterError(f"--set {text}: expected NAME=VALUE")
-        if name in known:
-            raise ParameterError(f"--set {text}: {name} has an option of its own")
+        if name in OPTIONS:
+            raise ParameterError(f"--set {text}: {name} has an option of its own, {OPTIONS[name]}")
         out[name] = value_of(value)
     return out
 
@@ -158,7 +162,7 @@ def _accepted(name: str, params: dict[str, Any]) -> dict[str, Any]:
 
 def _method(name: str) -> type[SequenceLabeller]:
     if name not in METHODS:
-        raise ParameterError(f"no method is called {name!r}; there are {', '.join(METHODS)}")
+        raise ParameterError(f"no method is called {name!r}; {meant(name, METHODS)}")
     return METHODS[name]
 
 

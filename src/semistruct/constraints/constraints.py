@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from semistruct.constraints.base import Rule, Term
 from semistruct.constraints.rules import Function
 from semistruct.constraints.tables import RuleTables, compile_rules
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, meant
 
 
 class Constraints:
@@ -134,6 +133,4 @@ def corpus_value(rule: Rule, term: Term, X: Sequence[Any], y: Sequence[Sequence[
 
 def unknown_label(label: str, labels: Sequence[str]) -> str:
     """Say that there is no such label, and which one may have been meant."""
-    near = get_close_matches(label, labels, 1, 0.6)
-    meant = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(labels)}"
-    return f"unknown label {label!r}; {meant} (a label without examples can be declared under `labels`)"
+    return f"unknown label {label!r}; {meant(label, labels)} (a label without examples can be declared under `labels`)"

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ import yaml
 from semistruct.constraints.base import Rule
 from semistruct.constraints.constraints import Constraints, unknown_label
 from semistruct.constraints.rules import VOCABULARY, Function
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, meant
 
 LONGEST = 1_000_000  # bytes of a rules file
 DEEPEST = 8  # levels of nesting; rules need five
@@ -110,20 +109,15 @@ def rule_name(entry: Iterable[str]) -> str:
         raise ParameterError(f"{found[0]} and {found[1]} are two rules; each begins with a dash of its own")
     other = {field for rule in VOCABULARY.values() for field in rule.model_fields}
     strange = next((key for key in keys if key not in other), keys[0] if keys else "")
-    raise ParameterError(f"no rule is called {strange!r}; {_meant(strange, VOCABULARY)}")
+    raise ParameterError(f"no rule is called {strange!r}; {meant(strange, VOCABULARY)}")
 
 
 def _make(name: str, entry: Mapping[str, Any]) -> Rule:
     """The rule of an entry; its complaints are one sentence that begins with the name of the rule."""
     for key in entry:
         if key not in VOCABULARY[name].model_fields:
-            raise ParameterError(f"{name}: no entry is called {key!r}; {_meant(key, VOCABULARY[name].model_fields)}")
+            raise ParameterError(f"{name}: no entry is called {key!r}; {meant(key, VOCABULARY[name].model_fields)}")
     return VOCABULARY[name](**entry)
-
-
-def _meant(word: str, names: Iterable[str]) -> str:
-    near = get_close_matches(word, list(names), 1, 0.6)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
 
 
 def _complaint(err: yaml.MarkedYAMLError) -> str:
@@ -175,7 +169,7 @@ class _Reader:
         parts = self.entries(root, "expected `rules:` and a list")
         for key, (_, at) in parts.items():
             if key not in ("labels", "rules"):
-                raise self.error(at, f"nothing is called {key!r}; {_meant(key, ['labels', 'rules'])}")
+                raise self.error(at, f"nothing is called {key!r}; {meant(key, ['labels', 'rules'])}")
         if "rules" not in parts:
             raise self.error(root, "expected `rules:` and a list")
         labels = None

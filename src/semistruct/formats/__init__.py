@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +12,7 @@ from itertools import chain, islice
 from typing import IO, NamedTuple, TextIO
 
 from semistruct.corpus import Corpus, Example
-from semistruct.errors import DataError
+from semistruct.errors import DataError, meant
 from semistruct.files import PathLike, read_lines, replacing, source_name
 from semistruct.formats import columns, inline, jsonl, text, transposed
 from semistruct.formats.columns import UNKNOWN_MARK
@@ -143,9 +142,7 @@ def write(
 
 def _named(format: str) -> Format:
     if format not in FORMATS:
-        close = difflib.get_close_matches(format, FORMATS, n=1, cutoff=0.4)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(FORMATS)}"
-        raise DataError(f"no format is called {format!r}; {hint}")
+        raise DataError(f"no format is called {format!r}; {meant(format, FORMATS)}")
     return FORMATS[format]
 
 
