@@ -351,6 +351,20 @@ def test_predictions_obey_the_rules_of_the_model(good, home):
     assert predicted("--rules", home / "rules.yaml") == other
 
 
+@pytest.mark.filterwarnings("default::semistruct.errors.RuleWarning")
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_contradicting_rules_are_told_with_the_place(run, home, tmp_path, monkeypatch, command):
+    monkeypatch.setattr("semistruct.cli.commands.CHUNK", 2)
+    (tmp_path / "odd.tsv").write_text("A\tauthor\n.\tauthor\n\nB\tauthor\nb\tauthor\n\nodd\tauthor\n.\tauthor\n")
+    hard = "    weight: hard\n"
+    odd = f"rules:\n  - words: [odd]\n    are: title\n{hard}  - words: [odd]\n    are: date\n{hard}"
+    (tmp_path / "odd.yaml").write_text(odd)
+    code, _, err = run(command, home / "refs.model", tmp_path / "odd.tsv", "-c", tmp_path / "odd.yaml")
+    assert code == 0
+    assert len(err.splitlines()) == 1
+    assert err.startswith(f"semistruct: warning: {tmp_path / 'odd.tsv'}:7: 'odd is title' and 'odd is date' cannot all")
+
+
 def test_evaluation_is_under_the_rules_of_the_model(good, home):
     model, test = load(home / "refs.model"), read(home / "test.tsv")
 

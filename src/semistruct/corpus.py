@@ -47,6 +47,13 @@ class Example:
     def __len__(self) -> int:
         return len(self.tokens)
 
+    def where(self, source: str, t: int | None = None) -> str:
+        """`file:line` of the sequence, or of its token t, in the file called `source`."""
+        if t is not None and self.token_lines and self.line is not None:
+            return f"{source}:{self.line + t}"
+        place = source if self.line is None else f"{source}:{self.line}"
+        return place if t is None else f"{place}, token {t + 1}"
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -78,11 +85,7 @@ class Corpus:
 
     def where(self, i: int, t: int | None = None) -> str:
         """`file:line` of sequence i, or of its token t."""
-        example = self.examples[i]
-        if t is not None and example.token_lines and example.line is not None:
-            return f"{self.source}:{example.line + t}"
-        place = self.source if example.line is None else f"{self.source}:{example.line}"
-        return place if t is None else f"{place}, token {t + 1}"
+        return self.examples[i].where(self.source, t)
 
     def unseen(self, labels: Container[str]) -> dict[str, str]:
         """The labels that are not among `labels`, and where each is first found."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -14,8 +17,9 @@ from rich.text import Text
 
 from semistruct import metrics
 from semistruct.constraints import Constraints
-from semistruct.corpus import Corpus, Example
-from semistruct.errors import DataError, ModelError
+from semistruct.corpus import Corpus, Example, Labels
+from semistruct.errors import DataError, ModelError, RuleWarning
+from semistruct.files import source_name
 from semistruct.formats import stream, write
 from semistruct.methods.base import label_codes
 from semistruct.store import described, load
@@ -82,9 +86,9 @@ def predict(
     check_order(model, inputs)
     estimator = load(model)
     estimator.n_jobs = threads
-    examples = chain.from_iterable(stream(path, **reading) for path in inputs)
+    examples = ((source_name(path), example) for path in inputs for example in stream(path, **reading))
     first = list(islice(examples, 1))
-    target = to or _natural_format(first[0])
+    target = to or _natural_format(first[0][1])
     try:
         write(_labelled(estimator, chain(first, examples), under), output, target, scheme=scheme)
     except KeyboardInterrupt:
@@ -96,14 +100,27 @@ def _natural_format(example: Example) -> str:
     return "inline" if example.text is not None else "tsv"
 
 
-def _labelled(estimator: Any, examples: Iterable[Example], under: Under) -> Iterator[Example]:
+def _labelled(estimator: Any, examples: Iterator[tuple[str, Example]], under: Under) -> Iterator[Example]:
+    """The examples, which come with the names of their files, with the labels of the model."""
     rules = under.rules(estimator)
     while part := list(islice(examples, None if under.corpus else CHUNK)):
-        X = [e.tokens for e in part]
-        found = estimator.predict(X, constraints=rules, corpus=under.corpus)
+        X = [example.tokens for _, example in part]
+        with _naming([example.where(source) for source, example in part]):
+            found = estimator.predict(X, constraints=rules, corpus=under.corpus)
         sure = [c.tolist() for c in estimator.confidence(X, found)] if under.sure else [None] * len(X)
-        for example, labels, values in zip(part, found, sure, strict=True):
+        for (_, example), labels, values in zip(part, found, sure, strict=True):
             yield replace(example, labels=labels, confidence=values)
+
+
+@contextmanager
+def _naming(places: list[str]) -> Iterator[None]:
+    """Warnings about rules tell the places of sequences instead of their numbers."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RuleWarning)
+        yield
+    for warning in caught:
+        told = re.sub(r"^sequence (\d+)", lambda number: places[int(number[1])], str(warning.message))
+        warnings.warn(told, warning.category, stacklevel=3)
 
 
 def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, threads: int | None) -> dict[str, Any]:
@@ -114,7 +131,7 @@ def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, th
         _refuse_unseen(gold, estimator.model_.labels)
     began = time.perf_counter()
     rules = under.rules(estimator)
-    predicted = estimator.predict(gold.tokens, constraints=rules)
+    predicted = [example.labels for example in _labelled(estimator, ((gold.source, e) for e in gold), under)]
     seconds = time.perf_counter() - began
     watched = under.watched(estimator)
     broken = None if watched is None else _broken(watched, gold, predicted, estimator.model_.labels)
@@ -126,7 +143,7 @@ def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, th
     return {"model": str(model), "data": gold.source, "seconds": seconds, **scores, **obeyed}
 
 
-def _broken(rules: Constraints, gold: Corpus, predicted: list[list[str]], labels: Sequence[str]) -> dict[str, Any]:
+def _broken(rules: Constraints, gold: Corpus, predicted: list[Labels | None], labels: Sequence[str]) -> dict[str, Any]:
     """How many sequences break each rule, as predicted and as they are; and how many break any."""
     out: dict[str, Any] = {}
     complete = [i for i, row in enumerate(gold.labels) if row is not None and set(row) <= set(labels)]
