@@ -7,7 +7,7 @@ and wrong usage are answered at once.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,18 @@ from semistruct.cli.curve import EPILOG as CURVE_EPILOG
 from semistruct.cli.curve import curve
 from semistruct.cli.data import data_app
 from semistruct.cli.ending import Commands
+from semistruct.cli.options import (
+    Encoding,
+    Format,
+    LabelColumn,
+    Outside,
+    Quiet,
+    Scheme,
+    Threads,
+    read_data,
+    reading_of,
+    rules_of,
+)
 from semistruct.cli.output import AsJson
 from semistruct.cli.output import print_result as _print
 from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
@@ -25,7 +37,6 @@ from semistruct.files import refuse_overwriting
 
 if TYPE_CHECKING:
     from semistruct.constraints import Constraints
-    from semistruct.corpus import Corpus
 
 app = typer.Typer(
     cls=Commands,
@@ -52,21 +63,6 @@ RULES_EPILOG = """Example: semistruct rules citations --on refs.tsv
 Rules that come with semistruct: apartments, apartments-daso, apartments-prototypes, citations, citations-ap,
 citations-codl, citations-daso, headers. A file of this name in the working directory goes first."""
 
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help="tsv, conll, transposed, jsonl, inline or text; if not given, the content decides"),
-]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option(help="number of the label column, from 0, negative from the right, or 'none'; else the last"),
-]
-Scheme = Annotated[str | None, typer.Option(help="convert the labels to plain, bio, bioes or iob1")]
-Outside = Annotated[str | None, typer.Option(help="the label of text that is in no span or tag; unknown if not given")]
-Encoding = Annotated[str, typer.Option(help="text encoding of the input files")]
-Threads = Annotated[
-    int | None, typer.Option(min=1, help="how many to use, all cores if not given; does not change the result")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="show no progress")]
 ModelFile = Annotated[Path, typer.Argument(help="a model file")]
 NoRules = Annotated[bool, typer.Option("--no-rules", help="do not obey the rules of the model")]
 OtherRules = Annotated[
@@ -144,16 +140,16 @@ def train(
 
     for written in (output, plot):
         refuse_overwriting(written, [labelled, *(unlabelled or []), dev, rules])
-    reading = _reading(format, label_column, scheme, outside, encoding)
+    reading = reading_of(format, label_column, scheme, outside, encoding)
     data = training.Data(
-        _read(labelled, reading),
-        [_read(path, reading) for path in unlabelled or []],
-        None if dev is None else _read(dev, reading),
+        read_data(labelled, reading),
+        [read_data(path, reading) for path in unlabelled or []],
+        None if dev is None else read_data(dev, reading),
     )
     params = {
         "C": None if c is None else training.value_of(c),
         "features": features,
-        "constraints": _rules(rules),
+        "constraints": rules_of(rules),
         "select": select,
         "random_state": seed,
         "n_jobs": threads,
@@ -201,7 +197,7 @@ def predict(
     from semistruct.cli import commands
 
     refuse_overwriting(output, [model, *(inputs or []), rules])
-    reading = _reading(format, label_column, None, outside, encoding)
+    reading = reading_of(format, label_column, None, outside, encoding)
     if confidence and to != "jsonl":
         raise ParameterError("--confidence is for --to jsonl")
     under = commands.Under(_instead(rules, no_rules), corpus_rules, confidence)
@@ -229,7 +225,7 @@ def evaluate(
     from semistruct.cli import commands
 
     commands.check_order(model, [str(gold)])
-    corpus = _read(gold, _reading(format, label_column, scheme, outside, encoding))
+    corpus = read_data(gold, reading_of(format, label_column, scheme, outside, encoding))
     under = commands.Under(_instead(rules, no_rules))
     result = commands.evaluate(model, corpus, unseen_labels=unseen_labels, under=under, threads=threads)
     _print(result, as_json, commands.evaluation_report)
@@ -265,7 +261,7 @@ def rules(
     if on is None:
         _print(command.describe(rules), as_json, command.description_report)
         return
-    corpus = _read(on, _reading(format, label_column, scheme, outside, encoding))
+    corpus = read_data(on, reading_of(format, label_column, scheme, outside, encoding))
     _print(command.check(rules, corpus, examples), as_json, command.check_report)
 
 
@@ -283,36 +279,9 @@ def demo(
     run(output, seed, threads)
 
 
-def _reading(
-    format: str | None, label_column: str | None, scheme: str | None, outside: str | None, encoding: str
-) -> dict[str, Any]:
-    """The options of `formats.read`."""
-    column: int | str | None = label_column
-    if label_column not in (None, "none"):
-        try:
-            column = int(str(label_column))
-        except ValueError:
-            raise ParameterError(f"--label-column is {label_column!r}, expected a number or 'none'") from None
-    return {"format": format, "label_column": column, "scheme": scheme, "outside": outside, "encoding": encoding}
-
-
-def _read(path: Path, reading: dict[str, Any]) -> Corpus:
-    from semistruct.formats import read
-
-    return read(path, **reading)
-
-
-def _rules(path: str | None) -> Constraints | None:
-    if path is None:
-        return None
-    from semistruct.constraints import Constraints
-
-    return Constraints.from_file(path)
-
-
 def _instead(path: str | None, no_rules: bool) -> Constraints | bool:
     """Which rules to obey: those of the file, none (False), or those of the model (True)."""
     if path is not None and no_rules:
         raise ParameterError("--rules (-c) and --no-rules are both given; give one of them")
-    found = _rules(path)
+    found = rules_of(path)
     return not no_rules if found is None else found
