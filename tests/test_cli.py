@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -179,6 +181,24 @@ def test_predicting_standard_input(good, home, monkeypatch, args):
     content = (home / "refs.txt").read_bytes()
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     assert good("predict", home / "refs.model", *args) == good("predict", home / "refs.model", home / "refs.txt")
+
+
+def test_an_empty_standard_input_gives_an_empty_output(good, home, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    assert good("predict", home / "refs.model") == ""
+
+
+@pytest.mark.parametrize(
+    "args", [["rules", "citations"], ["rules", "citations", "--json"], ["data", "make", "citations"]]
+)
+def test_output_that_is_read_no_more_ends_a_command_quietly(args):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = subprocess.run(
+        [sys.executable, "-m", "semistruct", *args], stdout=theirs, stderr=subprocess.PIPE, check=False
+    )
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_several_inputs_are_labelled_one_after_another(good, home):

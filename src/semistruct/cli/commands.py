@@ -86,18 +86,25 @@ def predict(
     check_order(model, inputs)
     estimator = load(model)
     estimator.n_jobs = threads
-    examples = ((source_name(path), example) for path in inputs for example in stream(path, **reading))
+    examples = _read(inputs, reading)
     first = list(islice(examples, 1))
-    target = to or _natural_format(first[0][1])
+    target = to or _natural_format(first)
     try:
         write(_labelled(estimator, chain(first, examples), under), output, target, scheme=scheme)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the output is not complete" if output == "-" else "") from None
 
 
-def _natural_format(example: Example) -> str:
+def _read(inputs: list[str], reading: dict[str, Any]) -> Iterator[tuple[str, Example]]:
+    """The sequences with the names of their files; in a pipe there may be none."""
+    for path in inputs:
+        for example in stream(path, **reading, may_be_empty=path == "-"):
+            yield source_name(path), example
+
+
+def _natural_format(first: list[tuple[str, Example]]) -> str:
     """Text gets tags, tokens a column."""
-    return "inline" if example.text is not None else "tsv"
+    return "inline" if first and first[0][1].text is not None else "tsv"
 
 
 def _labelled(estimator: Any, examples: Iterator[tuple[str, Example]], under: Under) -> Iterator[Example]:

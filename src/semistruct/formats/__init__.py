@@ -102,17 +102,21 @@ def stream(
     scheme: str | None = None,
     outside: str | None = None,
     encoding: str = "utf-8",
+    may_be_empty: bool = False,
 ) -> Iterator[Example]:
-    """The sequences of a file one at a time, so that it may be larger than memory; options as in `read`."""
+    """The sequences of a file one at a time, so that it may be larger than memory; options as in `read`.
+
+    may_be_empty  a file without sequences is no error
+    """
     lines, source = read_lines(path, encoding), source_name(path)
     if format is None:
         sample = list(islice(lines, SAMPLE_LINES))
         format, lines = detect("".join(sample)), chain(sample, lines)
     examples = _named(format).parse(lines, source, label_column, outside)
-    first = next(examples, None)
-    if first is None:
+    first = list(islice(examples, 1))
+    if not first and not may_be_empty:
         raise DataError.at(source, None, "the file is empty: it holds no sequence")
-    for example in chain([first], examples):
+    for example in chain(first, examples):
         yield _converted(example, scheme)
 
 
