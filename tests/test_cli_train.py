@@ -298,6 +298,7 @@ WRONG = {
     "pool of ssvm": (["-m", "ssvm", "-u", "POOL"], "the method ssvm learns nothing from unlabelled data"),
     "plot of ssvm": (["--plot", "OUT/x.png"], "no checkpoints and no path to plot"),
     "checkpoint of ssvm": (["--checkpoint", "OUT/state"], "no checkpoints and no path to plot"),
+    "resume from nowhere": (["-u", "POOL", "--resume"], "name its folder with --checkpoint"),
     "passes of annealed": (["-u", "POOL", "-p", "max_passes=9"], "the method annealed has no parameter max_passes"),
     "method": (["-m", "magic"], "no method is called 'magic'; there are"),
     "no value": (["-p", "rounds"], "--set rounds: expected NAME=VALUE"),

@@ -203,6 +203,8 @@ def _further(name: str, data: Data, keeping: Keeping) -> dict[str, Any]:
     """The arguments of `fit` besides X and y."""
     out: dict[str, Any] = {"dev": None if data.dev is None else (data.dev.tokens, data.dev.labels)}
     if issubclass(METHODS[name], PathMethod):
+        if keeping.resume and keeping.checkpoint is None:
+            raise ParameterError("--resume goes on from a checkpoint; name its folder with --checkpoint")
         if not data.has_unlabelled:
             warnings.warn(
                 f"there are no unlabelled sequences (-u), so {name} is supervised learning here", stacklevel=2
