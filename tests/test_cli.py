@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -181,6 +183,22 @@ def test_predicting_standard_input(good, home, monkeypatch, args):
     assert good("predict", home / "refs.model", *args) == good("predict", home / "refs.model", home / "refs.txt")
 
 
+def test_an_empty_standard_input_gives_an_empty_output(good, home, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    assert good("predict", home / "refs.model") == ""
+
+
+@pytest.mark.parametrize("args", [["rules", "citations"], ["methods", "--json"], ["data", "make", "citations"]])
+def test_output_that_is_read_no_more_ends_a_command_quietly(args):
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [sys.executable, "-m", "semistruct", *args]
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, env=buffered, check=False)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_several_inputs_are_labelled_one_after_another(good, home):
     once = good("predict", home / "refs.model", home / "refs.txt")
     assert good("predict", home / "refs.model", home / "refs.txt", home / "refs.txt") == 2 * once
@@ -356,6 +374,13 @@ def test_bad_models(rejected, home, tmp_path, case, command):
     assert case != "missing" or "no such file" in err
 
 
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_model_and_data_in_the_wrong_order(rejected, home, tmp_path, command):
+    model, data = home / "refs.model", home / "test.tsv"
+    assert f"{model}: this is a model, not data; the model comes first" in rejected(tmp_path, command, data, model)
+    assert f"{data}: not a semistruct model; the model comes first" in rejected(tmp_path, command, data, data)
+
+
 def bad_options(home, out):
     train, model = [home / "train.tsv", "-o", out / "m"], home / "refs.model"
     return {
@@ -372,7 +397,7 @@ def bad_options(home, out):
         "missing lexicon": (["train", *train, "-f", "lexicon(none.txt)"], "none.txt"),
         "missing column": (["train", *train, "-f", "column(3)"], "column(3)"),
         "unknown format": (["train", *train, "--format", "tvs"], "'tvs'"),
-        "unknown scheme": (["train", *train, "--scheme", "iob"], "iob"),
+        "unknown scheme": (["train", *train, "--scheme", "BIO"], "'BIO'; did you mean 'bio'?"),
         "unknown encoding": (["train", *train, "--encoding", "utf-99"], "utf-99"),
         "label column out of range": (["train", *train, "--label-column", "5"], "train.tsv:1: no label column 5"),
         "label column in words": (["train", *train, "--label-column", "last"], "'last'"),
@@ -393,6 +418,7 @@ def bad_options(home, out):
             ["predict", model, home / "refs.txt", "-o", out],
             f"{out}: cannot write: is a directory",
         ),
+        "corpus, nearly": (["data", "make", "citation", "-o", out / "x"], "'citation'; did you mean 'citations'?"),
         "unknown corpus": (["data", "make", "nonesuch", "-o", out / "x"], "'nonesuch'; there are citations"),
         "corpus folder": (["data", "make", "citations", "-n", 2, "-o", out / "no" / "x"], "no/x: cannot write"),
         "corpus format": (["data", "make", "citations", "-n", 2, "--to", "xml", "-o", out / "x"], "'xml'"),
@@ -406,10 +432,34 @@ def test_bad_options(rejected, home, tmp_path, case):
     assert message in rejected(tmp_path, *args)
 
 
-def test_a_label_the_model_has_never_seen(rejected, home, tmp_path):
-    path = write(tmp_path, "new.tsv", "A\tauthor\n\nB\tauthor\nC\tsurprise\n")
-    err = rejected(tmp_path, "evaluate", home / "refs.model", path)
-    assert re.search(r"new\.tsv:[34]: .*'surprise'.*--unseen-labels", err)
+UNSEEN = {
+    "new.tsv": ("A\tauthor\n\nB\tauthor\nC\tsurprise\n", "new.tsv:4: "),
+    "new.conll": ("-DOCSTART- O\n\nA author\n\nB author\nC surprise\n", "new.conll:6: "),
+    "new.jsonl": ('{"tokens": ["A", "B"], "labels": ["author", "surprise"]}\n', "new.jsonl:1, token 2: "),
+    "new.transposed": ("author author\nA B\n\nauthor surprise author\nA B C\n", "new.transposed:4, token 2: "),
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_a_label_the_model_has_never_seen(rejected, home, tmp_path, name):
+    content, where = UNSEEN[name]
+    path = write(tmp_path, name, content)
+    format = () if name == "new.jsonl" else ("--format", path.suffix[1:])
+    err = rejected(tmp_path, "evaluate", home / "refs.model", path, *format)
+    assert str(tmp_path / where) in err
+    assert re.search(r"'surprise'.*--unseen-labels", err)
+
+
+@pytest.mark.filterwarnings("default:.*no labelled sequence has")
+def test_a_label_that_only_dev_data_has_is_told(run, good, home, tmp_path):
+    path = write(tmp_path, "dev.tsv", "A\tauthor\nB\tautor\n\nC\tautor\nD\tdate\n")
+    (tmp_path / "r.yaml").write_text("labels: [author, autor]\nrules:\n  - starts_with: author\n")
+    train = ["train", home / "train.tsv", "-d", path, "-o", tmp_path / "m", "-f", "lower", *FAST]
+    code, _, err = run(*train)
+    assert code == 0
+    told = "no labelled sequence has the label 'autor'; on dev data it counts as an error"
+    assert err == f"semistruct: warning: {path}:2: {told}\n"
+    good(*train, "-c", tmp_path / "r.yaml")
 
 
 def test_an_old_output_survives_bad_input(rejected, home, tmp_path):
@@ -418,6 +468,37 @@ def test_an_old_output_survives_bad_input(rejected, home, tmp_path):
     rejected(tmp_path, "train", bad, "-o", out)
     rejected(tmp_path, "predict", home / "refs.model", home / "test.tsv", bad, "-o", out)
     assert out.read_text() == "precious"
+
+
+def overwriting(home, folder):
+    """Commands whose output is one of their inputs, in several spellings of its path."""
+    data, model = home / "train.tsv", home / "refs.model"
+    twin, rules, plot = folder / ".." / folder.name / "x.tsv", folder / "r.yaml", folder / "x.svg"
+    return {
+        "train": ["train", folder / "x.tsv", "-o", folder / "x.tsv"],
+        "train, another spelling": ["train", folder / "x.tsv", "-o", twin],
+        "train, a link": ["train", folder / "x.tsv", "-o", folder / "link.tsv"],
+        "pool": ["train", data, "-u", data, "-u", folder / "x.tsv", "-o", twin],
+        "dev": ["train", data, "-d", folder / "x.tsv", "-o", twin],
+        "rules of train": ["train", data, "-c", rules, "-o", rules],
+        "plot of train": ["train", data, "-u", plot, "-o", folder / "m", "--plot", plot],
+        "model and plot": ["train", data, "-u", data, "-o", folder / "new.svg", "--plot", folder / "new.svg"],
+        "predict": ["predict", model, data, folder / "x.tsv", "-o", twin],
+        "model of predict": ["predict", folder / "copy.model", data, "-o", folder / "copy.model"],
+        "rules of predict": ["predict", model, data, "-c", rules, "-o", rules],
+        "curve": ["curve", plot, "-o", plot],
+        "rules of curve": ["curve", data, "-c", plot, "-o", plot],
+    }
+
+
+@pytest.mark.parametrize("case", overwriting(Path("home"), Path("out")))
+def test_an_input_is_not_overwritten(rejected, home, tmp_path, case):
+    for name, source in (("x.tsv", "test.tsv"), ("x.svg", "test.tsv"), ("copy.model", "refs.model")):
+        write(tmp_path, name, (home / source).read_bytes())
+    write(tmp_path, "r.yaml", "rules:\n  - starts_with: author\n")
+    (tmp_path / "link.tsv").symlink_to(tmp_path / "x.tsv")
+    wanted = "both the model and the plot" if case == "model and plot" else "is an input too, and would be overwritten"
+    assert wanted in rejected(tmp_path, *overwriting(home, tmp_path)[case])
 
 
 @pytest.mark.parametrize("args", [["nonesuch"], ["train"], ["train", "x"], ["dump", "x", "-k", "0"], ["data", "mkae"]])

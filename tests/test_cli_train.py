@@ -11,6 +11,7 @@ from semistruct import SSVM, AnnealedSSVM, Corpus, load, make_citations, read, w
 from semistruct.cli import main, progress
 from semistruct.cli.training import value_of
 from semistruct.constraints import Constraints
+from semistruct.constraints.files import dump_rules
 from semistruct.methods import METHODS, checkpoints
 
 QUICK = ("-C", "0.5", "-f", "word", "-f", "shape", "--quiet")
@@ -125,6 +126,7 @@ def test_a_model_that_learned_nothing_from_unlabelled_data_says_so(good, home, t
     assert "did not help" not in good(*args, "-c", false, "-o", tmp_path / "m", "--select", "last")
 
 
+@pytest.mark.filterwarnings("ignore:there are no unlabelled")
 @pytest.mark.parametrize(("options", "method"), [((), SSVM), (("-m", "annealed"), AnnealedSSVM)])
 def test_without_unlabelled_data_the_method_is_supervised(good, home, tmp_path, options, method):
     result = json.loads(
@@ -191,9 +193,18 @@ def test_the_path_is_drawn(good, home, tmp_path, ending, dev):
         assert f"<!-- {shown} -->" in text
 
 
-def test_a_supervised_path_can_be_drawn(good, home, tmp_path):
-    good("train", home / "train.tsv", "-m", "annealed", *QUICK, "-o", tmp_path / "m", "--plot", tmp_path / "x.svg")
+@pytest.mark.filterwarnings("default:there are no unlabelled")
+def test_a_path_without_unlabelled_data_is_told_and_drawn(run, home, tmp_path):
+    args = ["-m", "annealed", *QUICK, "-o", tmp_path / "m", "--plot", tmp_path / "x.svg"]
+    code, _, err = run("train", home / "train.tsv", *args)
+    told = "there are no unlabelled sequences (-u), so annealed is supervised learning here"
+    assert (code, err) == (0, f"semistruct: warning: {told}\n")
     assert "<!-- chosen -->" in (tmp_path / "x.svg").read_text()
+
+
+def test_unknown_labels_are_unlabelled_data(good, home, tmp_path):
+    (tmp_path / "x.tsv").write_text((home / "train.tsv").read_text() + "A\t?\n.\tauthor\n")
+    good("train", tmp_path / "x.tsv", "-m", "annealed", *QUICK, "-p", "rounds=1", "-o", tmp_path / "m")
 
 
 def test_training_goes_on_from_a_checkpoint(good, home, tmp_path):
@@ -215,17 +226,57 @@ def test_the_checkpoint_of_other_data_is_refused(good, rejected, home, tmp_path)
     assert not (tmp_path / "m").exists()
 
 
-@pytest.mark.filterwarnings("default:interrupted")
-def test_an_interrupted_training_leaves_a_model(run, home, tmp_path, monkeypatch):
-    def interrupt(*_):
-        raise KeyboardInterrupt
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
 
+
+def test_an_interrupted_training_leaves_a_model(run, home, tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints.Checkpoint, "save", interrupt)
     code, out, err = run(*train(home, tmp_path / "m", "--checkpoint", tmp_path / "state", "--json"))
-    assert (code, err) == (0, "semistruct: warning: interrupted: the model is the best point so far\n")
+    assert code == 130
+    assert err == f"semistruct: interrupted, the model in {tmp_path / 'm'} is the supervised start\n"
     assert json.loads(out)["stop"] == "interrupted"
     assert len(json.loads(out)["path"]) == 1
     assert load(tmp_path / "m").predict([["A", "."]])
+
+
+def test_an_interrupted_training_tells_that_its_model_is_further(run, home, tmp_path, monkeypatch):
+    walk = AnnealedSSVM._walk
+
+    def one_stage(*args):
+        yield next(walk(*args))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(AnnealedSSVM, "_walk", one_stage)
+    code, _, err = run(*train(home, tmp_path / "m", "--select", "last"))
+    assert code == 130
+    assert err.startswith(f"semistruct: interrupted, the model in {tmp_path / 'm'} is the best point so far")
+
+
+def test_an_interruption_before_anything_is_written_says_so(run, home, tmp_path, monkeypatch):
+    monkeypatch.setattr(SSVM, "fit", interrupt)
+    code, out, err = run("train", home / "train.tsv", *QUICK, "-o", tmp_path / "m")
+    assert (code, out, err) == (130, "", "semistruct: interrupted, nothing was written\n")
+    assert not (tmp_path / "m").exists()
+
+
+def test_an_interruption_while_drawing_leaves_the_model(run, home, tmp_path, monkeypatch):
+    monkeypatch.setattr("semistruct.report.plots.path_of_models", interrupt)
+    code, _, err = run(*train(home, tmp_path / "m", "--plot", tmp_path / "x.png"))
+    assert (code, err) == (
+        130,
+        f"semistruct: interrupted, the model is in {tmp_path / 'm'}, the plot is not complete\n",
+    )
+    assert load(tmp_path / "m")
+
+
+@pytest.mark.parametrize(("output", "told"), [("-", "the output is not complete"), ("out", "nothing was written")])
+def test_an_interrupted_prediction(run, home, tmp_path, monkeypatch, output, told):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(AnnealedSSVM, "predict", interrupt)
+    code, _, err = run("predict", home / "refs.model", home / "test.tsv", "-o", output)
+    assert (code, err) == (130, f"semistruct: interrupted, {told}\n")
+    assert os.listdir(tmp_path) == []
 
 
 def test_progress_tells_weight_round_and_time(monkeypatch):
@@ -247,10 +298,13 @@ WRONG = {
     "pool of ssvm": (["-m", "ssvm", "-u", "POOL"], "the method ssvm learns nothing from unlabelled data"),
     "plot of ssvm": (["--plot", "OUT/x.png"], "no checkpoints and no path to plot"),
     "checkpoint of ssvm": (["--checkpoint", "OUT/state"], "no checkpoints and no path to plot"),
+    "resume from nowhere": (["-u", "POOL", "--resume"], "name its folder with --checkpoint"),
     "passes of annealed": (["-u", "POOL", "-p", "max_passes=9"], "the method annealed has no parameter max_passes"),
     "method": (["-m", "magic"], "no method is called 'magic'; there are"),
     "no value": (["-p", "rounds"], "--set rounds: expected NAME=VALUE"),
-    "own option": (["-p", "C=1"], "--set C=1: C has an option of its own"),
+    "method, nearly": (["-m", "anealed"], "no method is called 'anealed'; did you mean 'annealed'?"),
+    "own option": (["-p", "C=1"], "--set C=1: C has an option of its own, -C\n"),
+    "option of another name": (["-p", "n_jobs=1"], "n_jobs has an option of its own, --threads\n"),
     "order in pr": (["-u", "POOL", "-m", "pr", "-c", "citations"], "the order of blocks cannot be expressed"),
     "instance rules in ge": (["-u", "POOL", "-m", "ge", "-c", "citations-codl"], "is about single sequences"),
     "rising temperatures": (["-u", "POOL", "-m", "daso", "-p", "schedule=1,2"], "schedule must be"),
@@ -291,11 +345,25 @@ def test_predictions_obey_the_rules_of_the_model(good, home):
         out = good("predict", home / "refs.model", home / "test.tsv", *options)
         return [[line.split("\t")[-1] for line in part.splitlines()] for part in out.strip().split("\n\n")]
 
-    assert predicted() == predicted("--rules") == under
+    assert predicted() == under
     assert predicted("--no-rules") == free
     other = predicted("-c", home / "rules.yaml")
     assert {row[0] for row in other} == {"date"}
-    assert predicted("-c", home / "rules.yaml", "--no-rules") == free
+    assert predicted("--rules", home / "rules.yaml") == other
+
+
+@pytest.mark.filterwarnings("default::semistruct.errors.RuleWarning")
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_contradicting_rules_are_told_with_the_place(run, home, tmp_path, monkeypatch, command):
+    monkeypatch.setattr("semistruct.cli.commands.CHUNK", 2)
+    (tmp_path / "odd.tsv").write_text("A\tauthor\n.\tauthor\n\nB\tauthor\nb\tauthor\n\nodd\tauthor\n.\tauthor\n")
+    hard = "    weight: hard\n"
+    odd = f"rules:\n  - words: [odd]\n    are: title\n{hard}  - words: [odd]\n    are: date\n{hard}"
+    (tmp_path / "odd.yaml").write_text(odd)
+    code, _, err = run(command, home / "refs.model", tmp_path / "odd.tsv", "-c", tmp_path / "odd.yaml")
+    assert code == 0
+    assert len(err.splitlines()) == 1
+    assert err.startswith(f"semistruct: warning: {tmp_path / 'odd.tsv'}:7: 'odd is title' and 'odd is date' cannot all")
 
 
 def test_evaluation_is_under_the_rules_of_the_model(good, home):
@@ -317,11 +385,14 @@ def test_evaluation_is_under_the_rules_of_the_model(good, home):
     assert "labelled without regard to the rules" in free_report
 
 
-def test_rules_are_asked_of_a_model_without(run, good, home, tmp_path):
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_rules_and_none_of_them_are_refused(rejected, home, command):
+    options = ["-c", home / "rules.yaml", "--no-rules"]
+    assert "--no-rules are both given" in rejected(command, home / "refs.model", home / "test.tsv", *options)
+
+
+def test_rules_for_a_model_without(good, home, tmp_path):
     good("train", home / "train.tsv", *QUICK, "-o", tmp_path / "m")
-    code, _, err = run("predict", tmp_path / "m", home / "test.tsv", "--rules")
-    assert code == 2
-    assert "without constraints" in err
     out = good("predict", tmp_path / "m", home / "test.tsv", "-c", home / "rules.yaml")
     assert all(part.splitlines()[0].endswith("\tdate") for part in out.strip().split("\n\n"))
 
@@ -343,6 +414,16 @@ def test_corpus_rules_hold_for_the_whole_input(good, tmp_path):
 
     assert share() < 0.3
     assert share("--corpus-rules") == pytest.approx(0.5, abs=0.02)
+
+
+def test_the_rules_of_a_model_are_shown(good, home):
+    rules = Constraints.from_file("citations")
+    shown = json.loads(good("dump", home / "refs.model", "-k", 1, "--json"))
+    assert shown["params"]["constraints"] == json.loads(json.dumps(dump_rules(rules)))
+    assert shown["rules"] == [rule.text for rule in rules.rules]
+    out = good("dump", home / "refs.model", "-k", 1)
+    assert all(f"rule: {rule.text}\n" in out for rule in rules.rules)
+    assert "Constraints(" not in out
 
 
 # ---- methods and their parameters

@@ -112,6 +112,8 @@ def test_wrong_usage(home, run, tmp_path):
         (["-o", tmp_path / "curve.pdf"], "a plot is written as .png or .svg"),
         (["-o", tmp_path / "none" / "curve.png"], "cannot write: no such folder"),
         (["-c", "nothing"], "no rules file nothing"),
+        (["--label-column", "5"], "labelled.tsv:1: no label column 5"),
+        (["--scheme", "BIO"], "no label scheme 'BIO'"),
     ):
         code, out, err = run("curve", home / "labelled.tsv", *args)
         assert (code, out) == (2, "")

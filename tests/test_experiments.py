@@ -138,7 +138,7 @@ def test_sizes_are_sorted_and_checked():
 
 def test_methods_are_checked():
     assert chosen_methods("headers", "ssvm, crf", False) == ["crf", "ssvm"]
-    with pytest.raises(ParameterError, match="no method is called 'svm' for headers; there are"):
+    with pytest.raises(ParameterError, match="no method is called 'svm' for headers; did you mean 'ssvm'"):
         chosen_methods("headers", "svm", False)
 
 

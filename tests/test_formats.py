@@ -455,7 +455,7 @@ def test_bad_content(file, name, content, line, message):
         ({"label_column": 2}, ":1: no label column 2, there are 2 columns"),
         ({"label_column": -3}, ":1: no label column -3"),
         ({"label_column": "last"}, ":1: no label column last"),
-        ({"format": "jsnl"}, "no format is called 'jsnl'; did you mean jsonl\\?"),
+        ({"format": "jsnl"}, "no format is called 'jsnl'; did you mean 'jsonl'\\?"),
         ({"format": "@@"}, "no format is called '@@'; there are tsv, conll, transposed, jsonl, inline, text"),
         ({"encoding": "utf-9"}, "no text encoding is called 'utf-9'"),
         ({"encoding": "base64"}, "no text encoding is called 'base64'"),

@@ -110,7 +110,7 @@ def test_scheme_is_recognised(labels, scheme):
 def test_what_cannot_be_coded_is_refused():
     with pytest.raises(DataError, match="'title' is neither O nor prefixed"):
         spans(["title"], "bio")
-    with pytest.raises(ParameterError, match=r"no label scheme 'iob3'.*bioes"):
+    with pytest.raises(ParameterError, match=r"no label scheme 'iob3'; did you mean 'iob1'"):
         convert(["x"], "iob3")
     for bad in ([Span("x", 0, 4)], [Span("x", 1, 1)], [Span("x", 0, 2), Span("y", 1, 3)]):
         with pytest.raises(DataError, match="overlaps"):

@@ -7,7 +7,7 @@ A label is a string, or None where it is unknown; a sequence without any label h
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from semistruct.errors import DataError
@@ -21,8 +21,8 @@ class Example:
     """One sequence.
 
     text and offsets are set when the tokens were cut out of running text: token t is
-    text[offsets[t][0]:offsets[t][1]].  line says where in the file the sequence begins, confidence how sure a model was
-    of each label.
+    text[offsets[t][0]:offsets[t][1]].  line says where in the file the sequence begins, token_lines whether each token
+    has a line of its own, confidence how sure a model was of each label.
     """
 
     tokens: list[Token]
@@ -31,6 +31,7 @@ class Example:
     offsets: list[tuple[int, int]] | None = None
     line: int | None = None
     confidence: list[float] | None = None
+    token_lines: bool = False
 
     def __post_init__(self) -> None:
         if not self.tokens:
@@ -45,6 +46,13 @@ class Example:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    def where(self, source: str, t: int | None = None) -> str:
+        """`file:line` of the sequence, or of its token t, in the file called `source`."""
+        if t is not None and self.token_lines and self.line is not None:
+            return f"{source}:{self.line + t}"
+        place = source if self.line is None else f"{source}:{self.line}"
+        return place if t is None else f"{place}, token {t + 1}"
 
 
 @dataclass(frozen=True)
@@ -75,10 +83,18 @@ class Corpus:
             sha.update(repr((e.tokens, e.labels)).encode())
         return sha.hexdigest()
 
-    def where(self, i: int) -> str:
-        """`file:line` of sequence i."""
-        line = self.examples[i].line
-        return self.source if line is None else f"{self.source}:{line}"
+    def where(self, i: int, t: int | None = None) -> str:
+        """`file:line` of sequence i, or of its token t."""
+        return self.examples[i].where(self.source, t)
+
+    def unseen(self, labels: Container[str]) -> dict[str, str]:
+        """The labels that are not among `labels`, and where each is first found."""
+        found: dict[str, str] = {}
+        for i, example in enumerate(self.examples):
+            for t, label in enumerate(example.labels or ()):
+                if label is not None and label not in labels and label not in found:
+                    found[label] = self.where(i, t)
+        return found
 
     def __len__(self) -> int:
         return len(self.examples)

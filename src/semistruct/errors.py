@@ -3,6 +3,9 @@
 An error names where it is (file and line, or sequence number), what was found and what was wanted.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class SemistructError(Exception):
     """Base of all errors that are about the user's input rather than a fault of ours."""
@@ -28,3 +31,17 @@ class ModelError(SemistructError, ValueError):
 
 class RuleWarning(UserWarning):
     """Rules that cannot all be obeyed, or do not fit the data."""
+
+
+def nearest(word: str, names: Iterable[str]) -> str | None:
+    """The name that may have been meant by a word that is none, whatever its case."""
+    lower = {name.lower(): name for name in names}
+    near = get_close_matches(word.lower(), lower, 1, 0.6)
+    return lower[near[0]] if near else None
+
+
+def meant(word: str, names: Iterable[str]) -> str:
+    """For a word that is no name: which one may have been meant, or else what names there are."""
+    listed = list(names)
+    near = nearest(word, listed)
+    return f"did you mean {near!r}?" if near else f"there are {', '.join(listed)}"

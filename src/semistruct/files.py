@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -38,6 +38,15 @@ def read_lines(path: PathLike, encoding: str) -> Iterator[str]:
         raise DataError.at(source, number + 1 + skipped, problem) from err
     except OSError as err:
         raise DataError.at(source, None, f"cannot read: {_reason(err)}") from err
+
+
+def refuse_overwriting(output: PathLike | None, inputs: Iterable[PathLike | None]) -> None:
+    """Refuse an output that is one of the inputs, however its path is spelled; None and "-" are no files."""
+    if output is None or os.fspath(output) == "-" or not Path(output).is_file():
+        return
+    for path in inputs:
+        if path is not None and os.fspath(path) != "-" and Path(path).is_file() and os.path.samefile(path, output):
+            raise DataError.at(output, None, "is an input too, and would be overwritten; name another output")
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from semistruct.corpus import Labels
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, meant
 
 OUTSIDE = "O"
 SCHEMES = ("plain", "bio", "bioes", "iob1")
@@ -81,7 +81,7 @@ def convert(labels: Sequence[str | None], to: str) -> Labels:
 def _check_scheme(scheme: str) -> str:
     """`scheme` itself, or an error when there is no such scheme."""
     if scheme not in SCHEMES:
-        raise ParameterError(f"no label scheme {scheme!r}; there are {', '.join(SCHEMES)}")
+        raise ParameterError(f"no label scheme {scheme!r}; {meant(scheme, SCHEMES)}")
     return scheme
 
 

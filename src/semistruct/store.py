@@ -48,7 +48,7 @@ def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dic
         warnings.warn("a model file cannot hold rules that are functions; they are left out", stacklevel=3)
     about = {
         "format": FORMAT,
-        **_described(estimator),
+        **described(estimator),
         "labels": model.labels,
         "features": model.encoder.features and vars(model.encoder.features),
         "names": list(model.encoder.vocabulary),
@@ -97,14 +97,14 @@ def method_name(estimator: SequenceLabeller) -> str:
     raise ModelError(f"a {type(estimator).__name__} cannot be saved; there are {', '.join(METHODS)}")
 
 
-def _described(estimator: SequenceLabeller) -> dict[str, Any]:
-    """The method and its parameters, of which one may be an estimator again."""
+def described(estimator: SequenceLabeller) -> dict[str, Any]:
+    """The method and its parameters as plain data; one of them may be an estimator again, described likewise."""
     params = {}
     for name, value in estimator.get_params(deep=False).items():
         if isinstance(value, Constraints):
             params[name] = dump_rules(value)
         elif isinstance(value, SequenceLabeller):
-            params[name] = _described(value)
+            params[name] = described(value)
         elif not isinstance(value, np.random.RandomState):
             params[name] = value
     return {"method": method_name(estimator), "params": params}

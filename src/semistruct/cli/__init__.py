@@ -10,7 +10,10 @@ from semistruct.errors import SemistructError
 
 
 def main(argv: list[str] | None = None) -> None:
-    """Run one command. Exit codes: 0 fine, 2 wrong usage or bad input (one sentence), 1 a failure of ours."""
+    """Run one command.
+
+    Exit codes: 0 fine, 2 wrong usage or bad input (one sentence), 130 interrupted, 1 a failure of ours.
+    """
     from semistruct.cli.app import app
 
     with warnings.catch_warnings():

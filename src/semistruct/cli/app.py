@@ -7,7 +7,7 @@ and wrong usage are answered at once.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,17 +15,31 @@ from semistruct._version import __version__
 from semistruct.cli.curve import EPILOG as CURVE_EPILOG
 from semistruct.cli.curve import curve
 from semistruct.cli.data import data_app
+from semistruct.cli.ending import Commands
+from semistruct.cli.options import (
+    Encoding,
+    Format,
+    LabelColumn,
+    Outside,
+    Quiet,
+    Scheme,
+    Threads,
+    read_data,
+    reading_of,
+    rules_of,
+)
 from semistruct.cli.output import AsJson
 from semistruct.cli.output import print_result as _print
 from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
 from semistruct.cli.reproduce import reproduce
 from semistruct.errors import ParameterError
+from semistruct.files import refuse_overwriting
 
 if TYPE_CHECKING:
     from semistruct.constraints import Constraints
-    from semistruct.corpus import Corpus
 
 app = typer.Typer(
+    cls=Commands,
     help="Label sequences: from a few labelled examples to a model you can trust.",
     epilog="Example: semistruct data make citations -n 300 -o train.tsv && semistruct train train.tsv -o my.model",
     no_args_is_help=True,
@@ -49,28 +63,10 @@ RULES_EPILOG = """Example: semistruct rules citations --on refs.tsv
 Rules that come with semistruct: apartments, apartments-daso, apartments-prototypes, citations, citations-ap,
 citations-codl, citations-daso, headers. A file of this name in the working directory goes first."""
 
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help="tsv, conll, transposed, jsonl, inline or text; if not given, the content decides"),
-]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option(help="number of the label column, from 0, negative from the right, or 'none'; else the last"),
-]
-Scheme = Annotated[str | None, typer.Option(help="convert the labels to plain, bio, bioes or iob1")]
-Outside = Annotated[str | None, typer.Option(help="the label of text that is in no span or tag; unknown if not given")]
-Encoding = Annotated[str, typer.Option(help="text encoding of the input files")]
-Threads = Annotated[
-    int | None, typer.Option(min=1, help="how many to use, all cores if not given; does not change the result")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="show no progress")]
 ModelFile = Annotated[Path, typer.Argument(help="a model file")]
-Obey = Annotated[
-    bool | None,
-    typer.Option("--rules/--no-rules", help="obey the rules, or not; if not given, they are obeyed if there are any"),
-]
+NoRules = Annotated[bool, typer.Option("--no-rules", help="do not obey the rules of the model")]
 OtherRules = Annotated[
-    str | None, typer.Option("--other-rules", "-c", help="rules (a file or name) instead of those in the model")
+    str | None, typer.Option("--rules", "-c", help="rules (a file or name) instead of those in the model")
 ]
 
 
@@ -142,24 +138,27 @@ def train(
     """Learn a model from labelled sequences, and from unlabelled ones and rules if there are any."""
     from semistruct.cli import training
 
-    reading = _reading(format, label_column, scheme, outside, encoding)
+    for written in (output, plot):
+        refuse_overwriting(written, [labelled, *(unlabelled or []), dev, rules])
+    reading = reading_of(format, label_column, scheme, outside, encoding)
     data = training.Data(
-        _read(labelled, reading),
-        [_read(path, reading) for path in unlabelled or []],
-        None if dev is None else _read(dev, reading),
+        read_data(labelled, reading),
+        [read_data(path, reading) for path in unlabelled or []],
+        None if dev is None else read_data(dev, reading),
     )
     params = {
         "C": None if c is None else training.value_of(c),
         "features": features,
-        "constraints": _rules(rules),
+        "constraints": rules_of(rules),
         "select": select,
         "random_state": seed,
         "n_jobs": threads,
     }
-    params |= training.settings_of(settings or [], known=params)
+    params |= training.settings_of(settings or [])
     keeping = training.Keeping(checkpoint, resume, plot)
     result = training.train(data, output, method=method, params=params, keeping=keeping, quiet=quiet)
     _print(result, as_json, training.report)
+    training.end(result)
 
 
 @app.command(epilog="Example: semistruct methods daso")
@@ -185,8 +184,8 @@ def predict(
     confidence: Annotated[
         bool, typer.Option("--confidence", help="(jsonl) add the margin of each label over the best other one")
     ] = False,
-    obey: Obey = None,
-    other_rules: OtherRules = None,
+    rules: OtherRules = None,
+    no_rules: NoRules = False,
     threads: Threads = None,
     format: Format = None,
     label_column: LabelColumn = None,
@@ -197,10 +196,11 @@ def predict(
     """Label sequences with a model."""
     from semistruct.cli import commands
 
-    reading = _reading(format, label_column, None, outside, encoding)
+    refuse_overwriting(output, [model, *(inputs or []), rules])
+    reading = reading_of(format, label_column, None, outside, encoding)
     if confidence and to != "jsonl":
         raise ParameterError("--confidence is for --to jsonl")
-    under = commands.Under(obey, _rules(other_rules), corpus_rules, confidence)
+    under = commands.Under(_instead(rules, no_rules), corpus_rules, confidence)
     commands.predict(model, inputs or ["-"], reading, to=to, output=output, scheme=scheme, under=under, threads=threads)
 
 
@@ -211,8 +211,8 @@ def evaluate(
     unseen_labels: Annotated[
         bool, typer.Option("--unseen-labels", help="count gold labels the model has never seen as errors")
     ] = False,
-    obey: Obey = None,
-    other_rules: OtherRules = None,
+    rules: OtherRules = None,
+    no_rules: NoRules = False,
     threads: Threads = None,
     format: Format = None,
     label_column: LabelColumn = None,
@@ -224,8 +224,9 @@ def evaluate(
     """Compare the labels of a model with known ones."""
     from semistruct.cli import commands
 
-    corpus = _read(gold, _reading(format, label_column, scheme, outside, encoding))
-    under = commands.Under(obey, _rules(other_rules))
+    commands.check_order(model, [str(gold)])
+    corpus = read_data(gold, reading_of(format, label_column, scheme, outside, encoding))
+    under = commands.Under(_instead(rules, no_rules))
     result = commands.evaluate(model, corpus, unseen_labels=unseen_labels, under=under, threads=threads)
     _print(result, as_json, commands.evaluation_report)
 
@@ -260,7 +261,7 @@ def rules(
     if on is None:
         _print(command.describe(rules), as_json, command.description_report)
         return
-    corpus = _read(on, _reading(format, label_column, scheme, outside, encoding))
+    corpus = read_data(on, reading_of(format, label_column, scheme, outside, encoding))
     _print(command.check(rules, corpus, examples), as_json, command.check_report)
 
 
@@ -278,28 +279,9 @@ def demo(
     run(output, seed, threads)
 
 
-def _reading(
-    format: str | None, label_column: str | None, scheme: str | None, outside: str | None, encoding: str
-) -> dict[str, Any]:
-    """The options of `formats.read`."""
-    column: int | str | None = label_column
-    if label_column not in (None, "none"):
-        try:
-            column = int(str(label_column))
-        except ValueError:
-            raise ParameterError(f"--label-column is {label_column!r}, expected a number or 'none'") from None
-    return {"format": format, "label_column": column, "scheme": scheme, "outside": outside, "encoding": encoding}
-
-
-def _read(path: Path, reading: dict[str, Any]) -> Corpus:
-    from semistruct.formats import read
-
-    return read(path, **reading)
-
-
-def _rules(path: str | None) -> Constraints | None:
-    if path is None:
-        return None
-    from semistruct.constraints import Constraints
-
-    return Constraints.from_file(path)
+def _instead(path: str | None, no_rules: bool) -> Constraints | bool:
+    """Which rules to obey: those of the file, none (False), or those of the model (True)."""
+    if path is not None and no_rules:
+        raise ParameterError("--rules (-c) and --no-rules are both given; give one of them")
+    found = rules_of(path)
+    return not no_rules if found is None else found

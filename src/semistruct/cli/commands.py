@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -14,37 +17,58 @@ from rich.text import Text
 
 from semistruct import metrics
 from semistruct.constraints import Constraints
-from semistruct.corpus import Corpus, Example
-from semistruct.errors import DataError
+from semistruct.corpus import Corpus, Example, Labels
+from semistruct.errors import DataError, ModelError, RuleWarning
+from semistruct.files import source_name
 from semistruct.formats import stream, write
 from semistruct.methods.base import label_codes
-from semistruct.store import load
+from semistruct.store import described, load
 
 CHUNK = 2000  # sequences labelled at a time
+ZIP = b"PK\3\4"  # model files begin so
 
 
 @dataclass(frozen=True)
 class Under:
     """Which rules predictions obey.
 
-    obey   True or False; None: if there are rules
-    other  rules instead of those of the model
+    obey   rules instead of those of the model; True: those of the model, if it has any; False: none
     corpus corpus rules too, for the whole input
     sure   tell how sure the model is
     """
 
-    obey: bool | None = None
-    other: Constraints | None = None
+    obey: Constraints | bool = True
     corpus: bool = False
     sure: bool = False
 
     def rules(self, estimator: Any) -> bool | Constraints:
         """For `predict(constraints=...)`."""
-        if self.obey is False:
-            return False
-        if self.other is not None:
-            return self.other
-        return bool(self.obey) or estimator.model_.constraints is not None
+        return estimator.model_.constraints is not None if self.obey is True else self.obey
+
+    def watched(self, estimator: Any) -> Constraints | None:
+        """The rules whose violations are counted, obeyed or not."""
+        return estimator.model_.constraints if isinstance(self.obey, bool) else self.obey
+
+
+def check_order(model: Path, data: Iterable[str]) -> None:
+    """Refuse data in the place of the model, and a model in that of the data."""
+    order = "the model comes first, then the data"
+    for path in data:
+        if _start(path) == ZIP:
+            raise DataError.at(path, None, f"this is a model, not data; {order}")
+    if _start(model) not in (ZIP, None):
+        raise ModelError(f"{model}: not a semistruct model; {order}")
+
+
+def _start(path: str | Path) -> bytes | None:
+    """The first bytes of a file; None if it cannot be read, or not twice."""
+    if path == "-" or not Path(path).is_file():
+        return None
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(ZIP))
+    except OSError:
+        return None
 
 
 def predict(
@@ -59,27 +83,51 @@ def predict(
     threads: int | None,
 ) -> None:
     """Label the inputs one chunk at a time, so that they may be larger than memory."""
+    check_order(model, inputs)
     estimator = load(model)
     estimator.n_jobs = threads
-    examples = chain.from_iterable(stream(path, **reading) for path in inputs)
+    examples = _read(inputs, reading)
     first = list(islice(examples, 1))
-    target = to or _natural_format(first[0])
-    write(_labelled(estimator, chain(first, examples), under), output, target, scheme=scheme)
+    target = to or _natural_format(first)
+    try:
+        write(_labelled(estimator, chain(first, examples), under), output, target, scheme=scheme)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt("the output is not complete" if output == "-" else "") from None
 
 
-def _natural_format(example: Example) -> str:
+def _read(inputs: list[str], reading: dict[str, Any]) -> Iterator[tuple[str, Example]]:
+    """The sequences with the names of their files; in a pipe there may be none."""
+    for path in inputs:
+        for example in stream(path, **reading, may_be_empty=path == "-"):
+            yield source_name(path), example
+
+
+def _natural_format(first: list[tuple[str, Example]]) -> str:
     """Text gets tags, tokens a column."""
-    return "inline" if example.text is not None else "tsv"
+    return "inline" if first and first[0][1].text is not None else "tsv"
 
 
-def _labelled(estimator: Any, examples: Iterable[Example], under: Under) -> Iterator[Example]:
+def _labelled(estimator: Any, examples: Iterator[tuple[str, Example]], under: Under) -> Iterator[Example]:
+    """The examples, which come with the names of their files, with the labels of the model."""
     rules = under.rules(estimator)
     while part := list(islice(examples, None if under.corpus else CHUNK)):
-        X = [e.tokens for e in part]
-        found = estimator.predict(X, constraints=rules, corpus=under.corpus)
+        X = [example.tokens for _, example in part]
+        with _naming([example.where(source) for source, example in part]):
+            found = estimator.predict(X, constraints=rules, corpus=under.corpus)
         sure = [c.tolist() for c in estimator.confidence(X, found)] if under.sure else [None] * len(X)
-        for example, labels, values in zip(part, found, sure, strict=True):
+        for (_, example), labels, values in zip(part, found, sure, strict=True):
             yield replace(example, labels=labels, confidence=values)
+
+
+@contextmanager
+def _naming(places: list[str]) -> Iterator[None]:
+    """Warnings about rules tell the places of sequences instead of their numbers."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", RuleWarning)
+        yield
+    for warning in caught:
+        told = re.sub(r"^sequence (\d+)", lambda number: places[int(number[1])], str(warning.message))
+        warnings.warn(told, warning.category, stacklevel=3)
 
 
 def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, threads: int | None) -> dict[str, Any]:
@@ -87,12 +135,12 @@ def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, th
     estimator = load(model)
     estimator.n_jobs = threads
     if not unseen_labels:
-        _refuse_unseen(gold, set(estimator.model_.labels))
+        _refuse_unseen(gold, estimator.model_.labels)
     began = time.perf_counter()
     rules = under.rules(estimator)
-    predicted = estimator.predict(gold.tokens, constraints=rules)
+    predicted = [example.labels for example in _labelled(estimator, ((gold.source, e) for e in gold), under)]
     seconds = time.perf_counter() - began
-    watched = under.other or estimator.model_.constraints
+    watched = under.watched(estimator)
     broken = None if watched is None else _broken(watched, gold, predicted, estimator.model_.labels)
     try:
         scores = metrics.evaluate(gold.labels, predicted)
@@ -102,7 +150,7 @@ def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, th
     return {"model": str(model), "data": gold.source, "seconds": seconds, **scores, **obeyed}
 
 
-def _broken(rules: Constraints, gold: Corpus, predicted: list[list[str]], labels: Sequence[str]) -> dict[str, Any]:
+def _broken(rules: Constraints, gold: Corpus, predicted: list[Labels | None], labels: Sequence[str]) -> dict[str, Any]:
     """How many sequences break each rule, as predicted and as they are; and how many break any."""
     out: dict[str, Any] = {}
     complete = [i for i, row in enumerate(gold.labels) if row is not None and set(row) <= set(labels)]
@@ -118,12 +166,10 @@ def _broken(rules: Constraints, gold: Corpus, predicted: list[list[str]], labels
     return out
 
 
-def _refuse_unseen(gold: Corpus, labels: set[str]) -> None:
-    for i, example in enumerate(gold):
-        for label in example.labels or ():
-            if label is not None and label not in labels:
-                hint = "use --unseen-labels to count it as an error"
-                raise DataError(f"{gold.where(i)}: the model has never seen the label {label!r}; {hint}")
+def _refuse_unseen(gold: Corpus, labels: Sequence[str]) -> None:
+    for label, where in gold.unseen(labels).items():
+        hint = "use --unseen-labels to count it as an error"
+        raise DataError(f"{where}: the model has never seen the label {label!r}; {hint}")
 
 
 def evaluation_report(result: dict[str, Any]) -> Iterator[Any]:
@@ -157,7 +203,7 @@ def _broken_report(result: dict[str, Any]) -> Iterator[Any]:
 
 
 def dump(model: Path, k: int) -> dict[str, Any]:
-    """The card, the parameters and the heaviest features of each label."""
+    """The card, the parameters, the rules and the heaviest features of each label."""
     estimator = load(model)
     found = estimator.model_
     steps = [
@@ -168,7 +214,8 @@ def dump(model: Path, k: int) -> dict[str, Any]:
     return {
         "card": estimator.card_,
         "method": type(estimator).__name__,
-        "params": estimator.get_params(),
+        "params": described(estimator)["params"],
+        "rules": None if found.constraints is None else [rule.text for rule in found.constraints.rules],
         "features": found.encoder.features and list(found.encoder.features.specs),
         "heaviest": found.heaviest(k),
         "steps": sorted(steps, key=lambda step: -abs(step[1]))[:k],
@@ -176,11 +223,14 @@ def dump(model: Path, k: int) -> dict[str, Any]:
 
 
 def dump_report(result: dict[str, Any]) -> Iterator[Any]:
-    yield Text(f"{result['method']}({', '.join(f'{k}={v!r}' for k, v in result['params'].items())})")
+    params = {k: v for k, v in result["params"].items() if k != "constraints" or v is None}  # rules come in words
+    yield Text(f"{result['method']}({', '.join(f'{k}={v!r}' for k, v in params.items())})")
     for key, value in result["card"].items():
         shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
         yield Text(f"{key}: {shown}")
     yield Text(f"features: {' '.join(result['features'] or ['as given'])}")
+    for rule in result["rules"] or ():
+        yield Text(f"rule: {rule}")
     for title, rows in [*result["heaviest"].items(), ("steps from label to label, wherever they are", result["steps"])]:
         yield Text(f"\n{title}", style="bold")
         for name, weight in rows:

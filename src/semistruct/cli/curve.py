@@ -11,8 +11,21 @@ from typing import Annotated, Any
 
 import typer
 
+from semistruct.cli.options import (
+    Encoding,
+    Format,
+    LabelColumn,
+    Outside,
+    Quiet,
+    Scheme,
+    Threads,
+    read_data,
+    reading_of,
+    rules_of,
+)
 from semistruct.cli.output import AsJson, duration, print_result
 from semistruct.errors import DataError, ParameterError
+from semistruct.files import refuse_overwriting
 
 EPILOG = "Example: semistruct curve refs.tsv -u pool.txt -c citations -o curve.png"
 
@@ -33,25 +46,28 @@ def curve(
         list[str] | None, typer.Option("--features", "-f", help="a feature set or a template; several times")
     ] = None,
     seed: Annotated[int, typer.Option(help="of the draws")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="how many to use, all cores if not given")] = None,
-    format: Annotated[str | None, typer.Option("--format", help="of the files; else told by the content")] = None,
-    encoding: Annotated[str, typer.Option(help="text encoding of the files")] = "utf-8",
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="show no progress")] = False,
+    threads: Threads = None,
+    format: Format = None,
+    label_column: LabelColumn = None,
+    scheme: Scheme = None,
+    outside: Outside = None,
+    encoding: Encoding = "utf-8",
+    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Show how accuracy grows with the number of labelled sequences, and whether it pays to label more."""
-    from semistruct.constraints import Constraints
     from semistruct.experiments.curve import advice, learning_curve
-    from semistruct.formats import read
 
     if output is not None:
         _check(output)
-    corpus = read(labelled, format=format, encoding=encoding)
-    pools = [read(path, format=format, encoding=encoding).tokens for path in unlabelled or []]
+    refuse_overwriting(output, [labelled, *(unlabelled or []), rules])
+    reading = reading_of(format, label_column, scheme, outside, encoding)
+    corpus = read_data(labelled, reading)
+    pools = [read_data(path, reading).tokens for path in unlabelled or []]
     with _progress(quiet) as show:
         found = learning_curve(
             corpus, [x for pool in pools for x in pool] if pools else None,
-            None if rules is None else Constraints.from_file(rules),
+            rules_of(rules),
             folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, jobs=threads, show=show,
         )  # fmt: skip
     if output is not None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from semistruct.cli.output import AsJson, print_result
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, meant
 
 data_app = typer.Typer(
     help="Corpora: fetch public ones, make synthetic ones.",
@@ -81,7 +81,7 @@ def make(
     from semistruct.formats import write
 
     if name not in GENERATORS:
-        raise ParameterError(f"no synthetic corpus is called {name!r}; there are {', '.join(GENERATORS)}")
+        raise ParameterError(f"no synthetic corpus is called {name!r}; {meant(name, GENERATORS)}")
     write(GENERATORS[name](n, seed=seed), output, to)
 
 

@@ -19,7 +19,11 @@ def print_result(result: dict[str, Any], as_json: bool, report: Any) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=sys.stdout, highlight=False)
+    class Report(Console):
+        def on_broken_pipe(self) -> None:  # would exit with 1
+            raise BrokenPipeError
+
+    console = Report(file=sys.stdout, highlight=False)
     for part in report(result):
         console.print(part, markup=False, soft_wrap=isinstance(part, str | Text))
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from semistruct.cli.ending import INTERRUPTED
+from semistruct.cli.options import Threads
 from semistruct.cli.output import AsJson, duration, print_result
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, meant
 
 if TYPE_CHECKING:
     from semistruct.experiments.material import Material
@@ -26,7 +28,6 @@ The folder of --data has train.tsv, dev.tsv, unlabeled.txt and perhaps test.tsv;
 training part is reported on, and "all" learns from two thirds of it. Synthetic data is made where there is none to be
 had (synthetic, apartments), and marked as such. A run that was stopped goes on with --resume; more sizes, draws or
 methods may be added in the same way."""
-INTERRUPTED = 130
 
 
 def reproduce(
@@ -44,7 +45,7 @@ def reproduce(
     select: Annotated[
         str, typer.Option(help="the point of a path: dev, labels-free, or best-test (peeks, as the paper does)")
     ] = "dev",
-    jobs: Annotated[int | None, typer.Option(min=1, help="threads of a fit, all cores if not given")] = None,
+    threads: Threads = None,
     quick: Annotated[bool, typer.Option("--quick", help="a look in about a minute")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="go on with the results in the folder")] = False,
     as_json: AsJson = False,
@@ -72,7 +73,7 @@ def reproduce(
     stopped = False
     try:
         with _progress(len(configs)) as show:
-            run_all(material, configs, results, jobs=jobs, show=show)
+            run_all(material, configs, results, jobs=threads, show=show)
     except KeyboardInterrupt:
         stopped = True
     written = _write(results, output, select, decode)
@@ -87,7 +88,7 @@ def reproduce(
 
 def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise ParameterError(f"{what} is {value!r}; there are {', '.join(allowed)}")
+        raise ParameterError(f"{what} is {value!r}; {meant(value, allowed)}")
 
 
 def _material(corpus: str, folder: Path | None, quick: bool) -> Material:

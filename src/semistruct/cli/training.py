@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,17 @@ from rich.table import Table
 from rich.text import Text
 
 from semistruct.cli.progress import watching
+from semistruct.constraints import Constraints
 from semistruct.corpus import Corpus
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, meant
 from semistruct.methods import METHODS, SequenceLabeller
 from semistruct.methods.path import PathMethod
 
 SHOWN = 8  # rules and moves that the report shows
+OPTIONS = {  # of parameters that have one
+    "C": "-C", "features": "--features (-f)", "constraints": "--rules (-c)", "select": "--select",
+    "random_state": "--seed", "n_jobs": "--threads",
+}  # fmt: skip
 LEARNED = ("search", "stop", "history", "path", "explanation", "expectations", "shares")
 
 
@@ -33,6 +39,11 @@ class Data:
     @property
     def pool(self) -> list[Any] | None:
         return [x for corpus in self.unlabelled for x in corpus.tokens] if self.unlabelled else None
+
+    @property
+    def has_unlabelled(self) -> bool:
+        """Whether any label is unknown."""
+        return bool(self.unlabelled) or any(row is None or None in row for row in self.labelled.labels)
 
 
 @dataclass(frozen=True)
@@ -54,15 +65,20 @@ def train(
         if path.is_dir() or not path.resolve().parent.is_dir():
             problem = "is a folder, name a file" if path.is_dir() else "cannot write: no such folder"
             raise DataError.at(path, None, problem)
+    if keeping.plot is not None and keeping.plot.resolve() == output.resolve():
+        raise DataError.at(output, None, "cannot be both the model and the plot")
     if keeping.plot is not None and keeping.plot.suffix not in (".png", ".svg"):
         raise DataError.at(keeping.plot, None, "a plot is written as .png or .svg")
     for corpus in filter(None, (data.labelled, data.dev)):
         if not corpus.label_set:
             raise DataError.at(corpus.source, None, "no token has a label")
     estimator: Any = made(**_accepted(name, params))
+    further = _further(name, data, keeping)
+    _warn_of_unseen(data, params["constraints"])
     began = time.perf_counter()
-    with watching(quiet, getattr(METHODS[name], "axis", "")) as watch:
-        estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **_further(name, data, keeping))
+    with watching(quiet, getattr(METHODS[name], "axis", "")) as watch, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "interrupted")  # `end` tells more
+        estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
     seconds = time.perf_counter() - began
     rules = estimator.model_.constraints is not None
     scores = {"train": estimator.score(data.labelled.tokens, data.labelled.labels)}
@@ -76,12 +92,35 @@ def train(
     card = {"data": about, "token_accuracy": scores, "C": getattr(estimator, "C_", None)}
     estimator.save(output, card=card)
     if keeping.plot is not None:
-        from semistruct.report.plots import path_of_models
-
-        path_of_models(keeping.plot, estimator.path_, estimator.history_, (estimator.axis, estimator.axis_text))
+        _draw(keeping.plot, estimator, output)
     learned = {key: getattr(estimator, key + "_", None) for key in LEARNED}
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
+
+
+def _warn_of_unseen(data: Data, rules: Constraints | None) -> None:
+    """Tell of labels that are in the dev data only: a typing error, or too few labelled sequences."""
+    known = (rules or Constraints([])).all_labels(data.labelled.label_set)
+    for label, where in data.dev.unseen(known).items() if data.dev else ():
+        problem = f"no labelled sequence has the label {label!r}; on dev data it counts as an error"
+        warnings.warn(f"{where}: {problem}", stacklevel=2)
+
+
+def _draw(plot: Path, estimator: Any, output: Path) -> None:
+    from semistruct.report.plots import path_of_models
+
+    try:
+        path_of_models(plot, estimator.path_, estimator.history_, (estimator.axis, estimator.axis_text))
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"the model is in {output}, the plot is not complete") from None
+
+
+def end(result: dict[str, Any]) -> None:
+    """Pass on an interruption of the fit, now that the model is written and the report printed."""
+    if result["stop"] == "interrupted":
+        start = result["path"][0]["chosen"]
+        which = "the supervised start" if start else "the best point so far, learned from the unlabelled data too"
+        raise KeyboardInterrupt(f"the model in {result['model']} is {which}")
 
 
 def value_of(text: str) -> Any:
@@ -96,15 +135,15 @@ def value_of(text: str) -> Any:
     return numbers if "," in text else numbers[0]
 
 
-def settings_of(given: list[str], known: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that were given as NAME=VALUE; `known` are those with an option of their own."""
+def settings_of(given: list[str]) -> dict[str, Any]:
+    """The parameters that were given as NAME=VALUE, which must not have an option of their own."""
     out = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
             raise ParameterError(f"--set {text}: expected NAME=VALUE")
-        if name in known:
-            raise ParameterError(f"--set {text}: {name} has an option of its own")
+        if name in OPTIONS:
+            raise ParameterError(f"--set {text}: {name} has an option of its own, {OPTIONS[name]}")
         out[name] = value_of(value)
     return out
 
@@ -123,7 +162,7 @@ def _accepted(name: str, params: dict[str, Any]) -> dict[str, Any]:
 
 def _method(name: str) -> type[SequenceLabeller]:
     if name not in METHODS:
-        raise ParameterError(f"no method is called {name!r}; there are {', '.join(METHODS)}")
+        raise ParameterError(f"no method is called {name!r}; {meant(name, METHODS)}")
     return METHODS[name]
 
 
@@ -164,6 +203,12 @@ def _further(name: str, data: Data, keeping: Keeping) -> dict[str, Any]:
     """The arguments of `fit` besides X and y."""
     out: dict[str, Any] = {"dev": None if data.dev is None else (data.dev.tokens, data.dev.labels)}
     if issubclass(METHODS[name], PathMethod):
+        if keeping.resume and keeping.checkpoint is None:
+            raise ParameterError("--resume goes on from a checkpoint; name its folder with --checkpoint")
+        if not data.has_unlabelled:
+            warnings.warn(
+                f"there are no unlabelled sequences (-u), so {name} is supervised learning here", stacklevel=2
+            )
         return {**out, "unlabeled": data.pool, "checkpoint": keeping.checkpoint, "resume": keeping.resume}
     if keeping != Keeping():
         raise ParameterError(f"the method {name} has no checkpoints and no path to plot")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import inf
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -13,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from semistruct.constraints.events import Event
 from semistruct.constraints.words import CLASSES
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, meant, nearest
 
 HARD = 1e6
 """The weight of a hard rule, a thousand times that of others."""
@@ -64,18 +63,6 @@ class Term:
         return self.unit * max(self.low - value, value - self.high, 0.0)
 
 
-def nearest(word: str, names: Iterable[str]) -> str | None:
-    """The one of these names that may have been meant by a word that is none of them."""
-    return next(iter(get_close_matches(word, list(names), 1, 0.6)), None)
-
-
-def meant(word: str, names: Iterable[str]) -> str:
-    """A guess at what was meant, or all there is."""
-    names = list(names)
-    near = nearest(word, names)
-    return f"did you mean {near!r}?" if near else f"there are {', '.join(names)}"
-
-
 def _as_list(value: Any) -> Any:
     return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
 
@@ -97,7 +84,7 @@ def _compiles(pattern: str) -> str:
 
 def _no_slip(mark: str) -> str:
     """A single word that is nearly the name of a class is that name, badly written, rather than a pattern."""
-    if mark not in CLASSES and regex.fullmatch(r"[\w-]+", mark) and (near := nearest(mark.lower(), CLASSES)):
+    if mark not in CLASSES and regex.fullmatch(r"[\w-]+", mark) and (near := nearest(mark, CLASSES)):
         raise ValueError(f"unknown mark {mark!r}; did you mean {near!r}? (as a pattern, write '({mark})')")
     return mark
 

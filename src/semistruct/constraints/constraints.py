@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from semistruct.constraints.base import Rule, Term, meant
+from semistruct.constraints.base import Rule, Term
 from semistruct.constraints.rules import Function
 from semistruct.constraints.tables import RuleTables, compile_rules
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, meant
 
 
 class Constraints:

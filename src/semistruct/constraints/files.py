@@ -24,10 +24,10 @@ from typing import Any
 
 import yaml
 
-from semistruct.constraints.base import EntryError, Rule, meant
+from semistruct.constraints.base import EntryError, Rule
 from semistruct.constraints.constraints import Constraints, unknown_label
 from semistruct.constraints.rules import VOCABULARY, Function
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, meant
 
 LONGEST = 1_000_000  # bytes of a rules file
 DEEPEST = 8  # levels of nesting; rules need five

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from semistruct.datasets import conversion
 from semistruct.datasets.fetching import Remote, Show, cache_folder, cached
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, meant
 
 CPF = "vwz/CPF/a653e1aacc15ed8058a25f0f1050931d65458f0b/Data/NER/Citation/features"
 PARSCIT = "knmnyn/ParsCit/120a7583012ab5a6e11e73d89a98c65b649dd6e7/crfpp/traindata"
@@ -94,5 +94,5 @@ def get(name: str, *, place: str | None = None, show: Show | None = None) -> con
 
 def named(name: str) -> Known:
     if name not in CORPORA:
-        raise ParameterError(f"no corpus is called {name!r}; there are {', '.join(CORPORA)}")
+        raise ParameterError(f"no corpus is called {name!r}; {meant(name, CORPORA)}")
     return CORPORA[name]

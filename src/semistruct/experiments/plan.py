@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, meant
 from semistruct.experiments.lineup import applying
 from semistruct.experiments.material import ALL, Material
 
@@ -69,7 +69,7 @@ def chosen_methods(corpus: str, wanted: str | None, quick: bool) -> list[str]:
     asked = [part.strip() for part in wanted.split(",") if part.strip()]
     for name in asked:
         if name not in there:
-            raise ParameterError(f"no method is called {name!r} for {corpus}; there are {', '.join(there)}")
+            raise ParameterError(f"no method is called {name!r} for {corpus}; {meant(name, there)}")
     if not asked:
         raise ParameterError(f"--methods names none; there are {', '.join(there)}")
     return [name for name in there if name in asked]

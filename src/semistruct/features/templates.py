@@ -9,14 +9,13 @@ A file named by lexicon(...) or cluster(...) is read once and kept, so that a sa
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, meant
 from semistruct.features import sequences, steps, words
 
 SPEC = re.compile(r"(?P<name>[a-z]+)(?:\((?P<args>.*)\))?(?:\[(?P<low>-?\d+)(?:\.\.(?P<high>-?\d+))?\])?")
@@ -120,9 +119,7 @@ def parse(spec: str) -> tuple[str, str, range]:
     name, args = match["name"], match["args"] or ""
     known = {**WORDS, **SEQUENCES, "steps": None}
     if name not in known:
-        close = difflib.get_close_matches(name, [*known, *SETS], n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join([*SETS, *known])}"
-        raise ParameterError(f"features: no template or set is called {name!r}; {hint}")
+        raise ParameterError(f"features: no template or set is called {name!r}; {meant(name, [*SETS, *known])}")
     if name == "steps" and args not in STEPS:
         raise ParameterError(f"features: steps({args}) is unknown; there are {', '.join(STEPS)}")
     if match["low"] is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +12,7 @@ from itertools import chain, islice
 from typing import IO, NamedTuple, TextIO
 
 from semistruct.corpus import Corpus, Example
-from semistruct.errors import DataError
+from semistruct.errors import DataError, meant
 from semistruct.files import PathLike, read_lines, replacing, source_name
 from semistruct.formats import columns, inline, jsonl, text, transposed
 from semistruct.formats.columns import UNKNOWN_MARK
@@ -103,17 +102,21 @@ def stream(
     scheme: str | None = None,
     outside: str | None = None,
     encoding: str = "utf-8",
+    may_be_empty: bool = False,
 ) -> Iterator[Example]:
-    """The sequences of a file one at a time, so that it may be larger than memory; options as in `read`."""
+    """The sequences of a file one at a time, so that it may be larger than memory; options as in `read`.
+
+    may_be_empty  a file without sequences is no error
+    """
     lines, source = read_lines(path, encoding), source_name(path)
     if format is None:
         sample = list(islice(lines, SAMPLE_LINES))
         format, lines = detect("".join(sample)), chain(sample, lines)
     examples = _named(format).parse(lines, source, label_column, outside)
-    first = next(examples, None)
-    if first is None:
+    first = list(islice(examples, 1))
+    if not first and not may_be_empty:
         raise DataError.at(source, None, "the file is empty: it holds no sequence")
-    for example in chain([first], examples):
+    for example in chain(first, examples):
         yield _converted(example, scheme)
 
 
@@ -143,9 +146,7 @@ def write(
 
 def _named(format: str) -> Format:
     if format not in FORMATS:
-        close = difflib.get_close_matches(format, FORMATS, n=1, cutoff=0.4)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(FORMATS)}"
-        raise DataError(f"no format is called {format!r}; {hint}")
+        raise DataError(f"no format is called {format!r}; {meant(format, FORMATS)}")
     return FORMATS[format]
 
 

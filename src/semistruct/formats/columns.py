@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 
 from semistruct.corpus import Example, Token
@@ -48,7 +49,7 @@ def parse(
             if len(row) != width:
                 problem = f"{len(row)} columns, expected {width} as on line {head}"
                 raise DataError.at(source, first + t, problem)
-        yield example_of(rows, label, source, first)
+        yield replace(example_of(rows, label, source, first), token_lines=True)
 
 
 def render(example: Example, separator: str) -> str:

@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from semistruct import metrics, params
 from semistruct.batch import UNKNOWN
 from semistruct.constraints import Constraints
-from semistruct.constraints.base import nearest
 from semistruct.corpus import refuse_corpus
-from semistruct.errors import DataError, ParameterError, RuleWarning
+from semistruct.errors import DataError, ParameterError, RuleWarning, nearest
 from semistruct.features.encoder import form_of
 from semistruct.model import Model
 from semistruct.params import Rule
