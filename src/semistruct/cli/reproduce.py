@@ -137,7 +137,8 @@ def _write(results: Results, folder: Path, select: str, decode: str) -> list[Pat
 
     if not any(record["config"]["pool"] is None for record in results.records):
         return []
-    return write_reports(View(results.records, select, decode), folder, shlex.join(["semistruct", *sys.argv[1:]]))
+    command = shlex.join(["semistruct", *(word for word in sys.argv[1:] if word != "--resume")])
+    return write_reports(View(results.records, select, decode), folder, command)
 
 
 def _answers(results: Results, select: str, decode: str) -> dict[str, Any]:
