@@ -311,6 +311,5 @@ def test_bad_parameters_are_refused_at_fit(name, value):
 def test_parameters_go_in_and_out(method):
     model = quick(method, constraints=CITATIONS, C=2.0, slack=0.5, ratio=2.0, tol=0.1, n_jobs=1, random_state=5)
     assert clone(model).get_params() == model.get_params()
-    assert method().get_params().keys() == method.rules.keys()
     assert_array_equal(fit(method).C_, 1.0)
     assert len(fit(method, params={"C": "auto"}).search_) == len(LikelihoodLearner.grid)
