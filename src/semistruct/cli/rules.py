@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Column, Table
 from rich.text import Text
 
+from semistruct.constraints.base import weight_text
 from semistruct.constraints.checking import check_rules, contradictions
 from semistruct.constraints.files import dump_rules, read_rules
 from semistruct.corpus import Corpus
@@ -34,7 +35,7 @@ def description_report(result: dict[str, Any]) -> Iterator[Any]:
         yield f"labels: {', '.join(result['labels'])}"
     table = Table(*_columns("", "rule", "level", "weight"), box=None, pad_edge=False)
     for number, rule in enumerate(result["rules"], 1):
-        table.add_row(str(number), Text(rule["text"]), rule["level"], _weight(rule["weight"]))
+        table.add_row(str(number), Text(rule["text"]), rule["level"], weight_text(rule["weight"]))
     yield table
     yield from _contradictions(result)
 
@@ -86,10 +87,6 @@ def _columns(*names: str) -> list[Column]:
 
 def _style(rule: dict[str, Any]) -> str:
     return "bold red" if rule["flag"] else ""
-
-
-def _weight(weight: float | str) -> str:
-    return weight if isinstance(weight, str) else f"{weight:g}"
 
 
 def _range(measure: dict[str, Any]) -> str:

@@ -200,6 +200,10 @@ class Rule(BaseModel):
         raise NotImplementedError
 
 
+def weight_text(weight: float | str) -> str:
+    return weight if isinstance(weight, str) else f"{weight:g}"
+
+
 def explain(err: ValidationError, key: str = "") -> tuple[str, tuple[int | str, ...]]:
     """(the first complaint of pydantic in one sentence, the path to what it is about).
 

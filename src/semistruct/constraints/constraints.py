@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from semistruct.constraints.base import Rule, Term
+from semistruct.constraints.base import Rule, Term, weight_text
 from semistruct.constraints.rules import Function
 from semistruct.constraints.tables import RuleTables, compile_rules
 from semistruct.errors import ParameterError, meant
@@ -52,7 +52,7 @@ class Constraints:
         return iter(self.rules)
 
     def __str__(self) -> str:
-        return "\n".join(f"{rule.text} (weight {_plain(rule.shown_weight)})" for rule in self.rules)
+        return "\n".join(f"{rule.text} (weight {weight_text(rule.shown_weight)})" for rule in self.rules)
 
     def __repr__(self) -> str:
         return f"Constraints({list(self.rules)!r}, labels={self.labels!r})"
@@ -108,10 +108,6 @@ class Constraints:
                     v = sum(d > 0 for d in row) if group[0].joint else row[0]
                     total += rule.cost * v**rule.power
         return total
-
-
-def _plain(weight: float | str) -> str:
-    return weight if isinstance(weight, str) else f"{weight:g}"
 
 
 def _priced_together(terms: list[Term]) -> list[list[Term]]:

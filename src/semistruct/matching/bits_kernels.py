@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from semistruct.chain.kernels import max_marginals, path_score, token_scores, viterbi
+from semistruct.chain.kernels import copy, max_marginals, path_score, token_scores, viterbi
 from semistruct.matching.search_kernels import search_sequence
 
 UNLIMITED = 2**31 - 1
@@ -171,8 +171,7 @@ def best_broken(bits, unary, tables, kind, floor, path):
         value = best_by_blocks(unary, tables, z, low, high, trial)
         if value > floor:
             floor = value
-            for t in range(T):
-                path[t] = trial[t]
+            copy(trial, path)
     return floor
 
 
@@ -194,8 +193,7 @@ def best_priced(bits, first, price, step, kind, unary, path):
     )  # fmt: skip
     if value[0] + whole <= top or value[0] < top - FORBIDDEN:
         return top
-    for t in range(T):
-        path[t] = found[0, t]
+    copy(found[0], path)
     return value[0] + whole
 
 

@@ -174,18 +174,17 @@ def nth_largest(work, n, rank):
 
 @njit(cache=True, nogil=True)
 def keep_best(width, n, score, rest, run, tag, parent, rows, bound):
-    """Of n > width candidates keep those with the highest bounds, the first of equal ones; returns width."""
+    """Of n >= width candidates keep those with the highest bounds, the first of equal ones; returns width."""
     for i in range(n):
         bound[i] = score[i] + rest[i]
-    threshold, kept = nth_largest(bound, n, width - 1), 0
-    equal = width
+    threshold, kept, ties = nth_largest(bound, n, width - 1), 0, width
     for i in range(n):
-        equal -= score[i] + rest[i] > threshold
+        ties -= score[i] + rest[i] > threshold
     for i in range(n):
         f = score[i] + rest[i]
-        if f < threshold or (f == threshold and equal == 0):
+        if f < threshold or (f == threshold and ties == 0):
             continue
-        equal -= f == threshold
+        ties -= f == threshold
         score[kept], rest[kept], run[kept], tag[kept], parent[kept] = score[i], rest[i], run[i], tag[i], parent[i]
         for g in range(rows.shape[1]):
             rows[kept, g] = rows[i, g]
@@ -259,7 +258,7 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
 
     ahead  (T, Y) best score of the rest, tolls paid
     If only the best is wanted, prefixes that another one dominates are struck.  If more are wanted, prefixes whose last
-    label stays come first; those whose bound says that they have no place in the layer (`cut`) are not looked at.
+    label stays come first; if these fill the layer, others whose bound is below theirs have no place in it (`cut`).
     """
     T, Y = unary.shape
     G, room, blocks, least, most = track.size, width * Y, track.blocks, track.least, track.most
@@ -277,8 +276,7 @@ def search(unary, step, kind, ahead, toll, events, targets, track, first, width,
             head[z] = -1
         for j in range(2 * alive if len(values) > 1 else alive):
             p, stays = j % alive, j < alive
-            if len(values) > 1 and (n >= 2 * width or (n == width and j == alive)):
-                n = keep_best(width, n, score, rest, run, tag, parent, rows, bound)
+            if j == alive and n == width:
                 cut = max(floor, np.min(score[:n] + rest[:n]))
             y = MINUS_ONE if t == 0 else np.int64(label[t - 1, p])
             for z in range(Y):
