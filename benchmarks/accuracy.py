@@ -19,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from semistruct import SSVM, AnnealedSSVM, Constraints, read
+from semistruct import SSVM, AnnealedSSVM, Rules, read
 
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SIZES = {"citations": (5, 20, 200), "headers": (5, 20, 70)}
@@ -31,7 +31,7 @@ class Bench:
     def __init__(self, corpus, rules):
         folder = DATA / corpus
         self.train, self.dev, self.pool = (read(folder / f) for f in ("train.tsv", "dev.tsv", "unlabeled.txt"))
-        self.rules = Constraints.from_file(rules or corpus)
+        self.rules = Rules.from_file(rules or corpus)
 
     def draw(self, n, seed):
         """((X, y) to learn from, (X, y) to report on)."""
@@ -45,27 +45,27 @@ class Bench:
     def supervised(self, n, seed, **params):
         """{name: accuracy} of the supervised model, plain and under the rules."""
         learn, report = self.draw(n, seed)
-        params = {"C": "auto", "constraints": self.rules, **params}
+        params = {"C": "auto", "rules": self.rules, **params}
         model = SSVM(**params).fit(*learn, dev=(self.dev.tokens, self.dev.labels))
-        return {"plain": model.score(*report), "rules": model.score(*report, constraints=True)}
+        return {"plain": model.score(*report), "rules": model.score(*report, rules=True)}
 
     def annealed(self, n, seed, rules=None, pool=None, **params):
         """The same for the annealed model, and what other choices of the point of its path would have given."""
         learn, report = self.draw(n, seed)
-        params = {"C": "auto", "constraints": rules or self.rules, **params}
+        params = {"C": "auto", "rules": rules or self.rules, **params}
         began = time.perf_counter()
         model = AnnealedSSVM(**params).fit(
             *learn,
-            unlabeled=self.pool.tokens[:pool],
+            pool=self.pool.tokens[:pool],
             dev=(self.dev.tokens, self.dev.labels),
             keep_models=True,
         )
         seconds = time.perf_counter() - began
-        out = {"plain": model.score(*report), "rules": model.score(*report, constraints=True), "seconds": seconds}
+        out = {"plain": model.score(*report), "rules": model.score(*report, rules=True), "seconds": seconds}
         chosen, along = model.model_, []
         for point in model.models_:
             model.model_ = point
-            along.append(model.score(*report, constraints=True))
+            along.append(model.score(*report, rules=True))
         model.model_ = chosen
         free = min(range(len(along)), key=lambda i: (model.path_[i]["mistakes"], -i))
         return {**out, "labels-free": along[free], "last": along[-1], "hindsight": max(along)}
@@ -118,7 +118,7 @@ def main_table(bench, corpus, draws, report):
 
 
 def paper_table(bench, corpus, draws, report):
-    settings = {"features": "paper", "match_by": "slack", "rules": Constraints.from_file(f"{corpus}-codl")}
+    settings = {"features": "paper", "match_by": "slack", "rules": Rules.from_file(f"{corpus}-codl")}
     rows = [
         ("its schedule, single labels", {**settings, "schedule": "printed", "moves": "tokens", "rounds": 10}),
         ("its schedule, spans", {**settings, "schedule": "printed", "rounds": 10}),
@@ -144,7 +144,7 @@ def ablation_table(bench, corpus, draws, report):
         *[(f"{u} unlabelled", {"pool": u}) for u in (100, 300)],
     ]
     for left_out in bench.rules.rules:
-        rest = Constraints([rule for rule in bench.rules.rules if rule is not left_out], bench.rules.labels)
+        rest = Rules([rule for rule in bench.rules.rules if rule is not left_out], bench.rules.labels)
         rows.append((f"without: {left_out.text:.60}", {"rules": rest}))
     report.table(
         f"{corpus}, {n} labelled: what each part contributes",

@@ -22,13 +22,13 @@ import time
 from pathlib import Path
 
 import numpy as np
-
-from semistruct import SSVM, Constraints, read
-from semistruct.chain.inference import decode
 from semistruct.matching import switching
-from semistruct.matching.bounds import certify
-from semistruct.matching.search import find_best
-from semistruct.matching.switching import evaluate, match
+
+from semistruct import SSVM, Rules, read
+from semistruct.chain.inference import decode
+from semistruct.search.best import find_best
+from semistruct.switching.bounds import certify
+from semistruct.switching.matching import evaluate, match
 
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "citations"
 EVERYTHING = 10**12
@@ -49,9 +49,9 @@ def main():
     parser.add_argument("--scale", type=float, default=0.1, help="weight of the slack of each sequence")
     parser.add_argument("--labelled", type=int, default=20)
     args = parser.parse_args()
-    train, pool, rules = read(DATA / "train.tsv"), read(DATA / "unlabeled.txt"), Constraints.from_file("citations-codl")
+    train, pool, rules = read(DATA / "train.tsv"), read(DATA / "unlabeled.txt"), Rules.from_file("citations-codl")
     chosen = random.Random(0).sample(range(len(train)), args.labelled)
-    model = SSVM(constraints=rules).fit([train.tokens[i] for i in chosen], [train.labels[i] for i in chosen]).model_
+    model = SSVM(rules=rules).fit([train.tokens[i] for i in chosen], [train.labels[i] for i in chosen]).model_
     batch, weights = model.encoder.transform(pool.tokens), model.weights
     tables, scale = rules.compile(pool.tokens, model.labels), np.full(len(batch), args.scale)
     common = (batch, weights, tables, scale)

@@ -16,8 +16,8 @@ from sklearn.datasets import load_digits
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.svm import SVC, LinearSVC
 
-from semistruct import AnnealedSSVM, Constraints, TransductiveSVM
-from semistruct.constraints import Proportion
+from semistruct import AnnealedSSVM, Rules, TransductiveSVM
+from semistruct.rules import Proportion
 
 PER_CLASS, DRAWS = 3, 5
 
@@ -31,7 +31,7 @@ def main():
     X, y = load_digits(return_X_y=True)
     X = X / np.linalg.norm(X, axis=1, keepdims=True)
     names = np.array([f"digit {k}" for k in range(10)])
-    rules = Constraints([Proportion({name: 0.1 for name in names.tolist()}, weight=10.0)])
+    rules = Rules([Proportion({name: 0.1 for name in names.tolist()}, weight=10.0)])
     scores = {"LinearSVC": [], "self-training (SVC)": [], "annealed": [], "TransductiveSVM": []}
     for seed in range(DRAWS):
         rng = np.random.default_rng(seed)
@@ -42,8 +42,8 @@ def main():
         known[few] = y[few]
         helper = SelfTrainingClassifier(SVC(C=10.0, kernel="linear", probability=True, random_state=0))
         scores["self-training (SVC)"].append(helper.fit(X, known).score(X[rest], y[rest]))
-        model = AnnealedSSVM(C=10.0, constraints=rules, schedule=[0.1, 0.3, 1.0, 3.0, 10.0], select="last")
-        model.fit(as_sequences(X[few]), [[names[k]] for k in y[few]], unlabeled=as_sequences(X[rest]))
+        model = AnnealedSSVM(C=10.0, rules=rules, schedule=[0.1, 0.3, 1.0, 3.0, 10.0], select="last")
+        model.fit(as_sequences(X[few]), [[names[k]] for k in y[few]], pool=as_sequences(X[rest]))
         scores["annealed"].append(float(np.mean([row[0] for row in model.labels_] == names[y[rest]])))
         swapping = TransductiveSVM(C=10.0).fit(X, known)
         scores["TransductiveSVM"].append(float(np.mean(swapping.labels_ == y[rest])))

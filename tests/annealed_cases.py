@@ -3,7 +3,7 @@
 from numpy.testing import assert_array_equal
 
 from semistruct import AnnealedSSVM, make_citations
-from semistruct.constraints import Constraints
+from semistruct.rules import Rules
 
 ROUNDING = 1e-9
 SHORT = {"schedule": [1.0, 10.0], "rounds": 2, "features": ["word", "shape"]}
@@ -17,7 +17,7 @@ N = 6
 LABELLED = CORPUS.tokens[:N], CORPUS.labels[:N]
 UNLABELLED = CORPUS.tokens[N:40]
 HELD_OUT = CORPUS.tokens[40:], CORPUS.labels[40:]
-CITATIONS = Constraints.from_file("citations")
+CITATIONS = Rules.from_file("citations")
 
 DEV = ([["Quine", "1908"]], [["author", "date"]])
 
@@ -32,7 +32,7 @@ def fit(*args, params=None, **kwargs):
 
 
 def on_citations(params=None, **kwargs):
-    return fit(*LABELLED, params={"constraints": CITATIONS, **(params or {})}, unlabeled=UNLABELLED, **kwargs)
+    return fit(*LABELLED, params={"rules": CITATIONS, **(params or {})}, pool=UNLABELLED, **kwargs)
 
 
 def same_weights(a, b):

@@ -11,8 +11,8 @@ import brute_rules
 from rule_strategies import VOCABULARY_OF_WORDS, built, descriptions
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import Constraints
-from semistruct.constraints.base import HARD
+from semistruct.rules import Rules
+from semistruct.rules.base import HARD
 from strategies import dense, random_batch, seeds
 
 RTOL, ATOL = 1e-9, 1e-6  # of values that hold penalties of up to some 1e8
@@ -42,7 +42,7 @@ class Case:
 
     @cached_property
     def tables(self):
-        return Constraints([built(rule) for rule in self.rules]).compile(self.X, self.labels)
+        return Rules([built(rule) for rule in self.rules]).compile(self.X, self.labels)
 
     @property
     def Y(self):

@@ -9,8 +9,8 @@ import brute
 import brute_projection
 from annealed_cases import POOL, X
 from rule_strategies import built
-from semistruct.constraints import Constraints
-from semistruct.methods.task import Task
+from semistruct.fitting.task import Task
+from semistruct.rules import Rules
 from strategies import chains_of
 
 LABELS = ["author", "date", "title"]
@@ -37,8 +37,8 @@ def exact(method, **given):
 
 
 def small_task(rules, y, importance):
-    constraints = Constraints([built(rule) for rule in SMALL_RULES[rules]], labels=LABELS)
-    return Task.of(X, y, POOL, features=["shape"], constraints=constraints, sample_weight=importance)
+    ruleset = Rules([built(rule) for rule in SMALL_RULES[rules]], labels=LABELS)
+    return Task.of(X, y, POOL, features=["shape"], rules=ruleset, sample_weight=importance)
 
 
 class Enumerated:

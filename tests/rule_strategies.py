@@ -4,8 +4,8 @@ from itertools import pairwise
 
 from hypothesis import strategies as st
 
-from semistruct.constraints import Function
-from semistruct.constraints.rules import VOCABULARY
+from semistruct.rules import Function
+from semistruct.rules.vocabulary import VOCABULARY
 
 LABELS = ["a", "b", "c", "d"]
 VOCABULARY_OF_WORDS = ["pp", "PP", "Pp", "CA", "ca", "x1", "1984", "ß", ".", ",", "--", "*NEWLINE*", "\\n", "<br>", "⏎"]

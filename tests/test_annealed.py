@@ -36,18 +36,18 @@ from annealed_cases import (
     same_weights,
 )
 from semistruct import SSVM, AnnealedSSVM, load
-from semistruct.constraints import Constraints, Function, Proportion, StartsWith, Words
-from semistruct.constraints.base import HARD
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError, RuleWarning
+from semistruct.fitting.annealing import MatchByScore, MatchBySlack, anneal
+from semistruct.fitting.explanation import LEARNED
+from semistruct.fitting.path import Run
+from semistruct.fitting.points import Judge
+from semistruct.fitting.state import State
+from semistruct.fitting.supervised import DEFAULT_C, MarginLearner
+from semistruct.fitting.task import Task
 from semistruct.methods.annealed import PRINTED, RELATIVE
-from semistruct.methods.annealing import MatchByScore, MatchBySlack, anneal
-from semistruct.methods.explanation import LEARNED
-from semistruct.methods.path import Run
-from semistruct.methods.points import Judge
-from semistruct.methods.state import State
-from semistruct.methods.supervised import DEFAULT_C, MarginLearner
-from semistruct.methods.task import Task
+from semistruct.rules import Function, Proportion, Rules, StartsWith, Words
+from semistruct.rules.base import HARD
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +72,9 @@ PROPORTIONS = Proportion({"author": (0.2, 0.3), "title": (0.2, 0.3)}, weight=0.5
 RULES = {
     "none": None,
     "instance": CITATIONS,
-    "corpus": Constraints.from_file("citations-daso"),
-    "range": Constraints([PROPORTIONS, *CITATIONS.rules[:3]], CITATIONS.labels),
-    "function": Constraints([*CITATIONS.rules[:4], Function(long_titles, weight=2.0)], CITATIONS.labels),
+    "corpus": Rules.from_file("citations-daso"),
+    "range": Rules([PROPORTIONS, *CITATIONS.rules[:3]], CITATIONS.labels),
+    "function": Rules([*CITATIONS.rules[:4], Function(long_titles, weight=2.0)], CITATIONS.labels),
 }
 
 
@@ -83,8 +83,8 @@ RULES = {
 @pytest.mark.parametrize("rules", RULES)
 def test_no_half_step_raises_the_objective(rules, match_by, moves):
     pool = UNLABELLED[:8] if rules == "function" else UNLABELLED
-    given = {**SHORT, "constraints": RULES[rules], "match_by": match_by, "moves": moves, "rounds": 3, "select": "last"}
-    history = AnnealedSSVM(**given).fit(*LABELLED, unlabeled=pool).history_
+    given = {**SHORT, "rules": RULES[rules], "match_by": match_by, "moves": moves, "rounds": 3, "select": "last"}
+    history = AnnealedSSVM(**given).fit(*LABELLED, pool=pool).history_
     falls_within_each_temperature(history)
     assert [row["stage"] for row in history] == sorted(row["stage"] for row in history)
     assert {row["C_u"] for row in history} == {ratio * DEFAULT_C * N / len(pool) for ratio in (1.0, 10.0)}
@@ -104,7 +104,7 @@ SMALL_RULES = {
 
 def small_rules(name):
     made = {"starts_with": StartsWith, "words": Words, "proportion": Proportion, "function": Function}
-    return Constraints([made[next(iter(rule))](**rule) for rule in SMALL_RULES[name]], labels=["x", "y", "z"])
+    return Rules([made[next(iter(rule))](**rule) for rule in SMALL_RULES[name]], labels=["x", "y", "z"])
 
 
 def small_corpus(seed):
@@ -146,8 +146,8 @@ def test_the_recorded_objective_is_that_of_the_state(rules, matcher, moves, seed
     """After every half-step: of the old weights and the new labels, then of the new weights too."""
     C, importance = 0.8, np.array([1.0, 2.0, 0.5, 1.0, 1.0, 3.0, 1.0, 1.0])
     tokens, y = small_corpus(seed)
-    constraints = small_rules(rules)
-    given = {"features": ["word"], "constraints": constraints, "sample_weight": importance[:6]}
+    ruleset = small_rules(rules)
+    given = {"features": ["word"], "rules": ruleset, "sample_weight": importance[:6]}
     task = Task.of(tokens[:6], y[:6], tokens[6:], **given)
     has_labels = np.array([row is not None for row in y])
     order = [0, 1, 4, 2, 3, 5, 6, 7]  # complete, then the others, then the pool
@@ -182,7 +182,7 @@ def test_the_recorded_objective_is_that_of_the_state(rules, matcher, moves, seed
 @pytest.mark.parametrize("match_by", ["score", "slack"])
 def test_rounds_end_when_the_labels_settle(match_by):
     rounds = 50
-    model = fit(X, Y, unlabeled=POOL, params={"rounds": rounds, "match_by": match_by})
+    model = fit(X, Y, pool=POOL, params={"rounds": rounds, "match_by": match_by})
     for temperature in (0, 1):
         rows = [row for row in model.history_ if row["stage"] == temperature]
         assert len(rows) < 2 * rounds
@@ -208,8 +208,8 @@ def test_the_seed_decides(fitted):
 
 
 def test_threads_do_not_change_the_result():
-    pool = {"unlabeled": CORPUS.tokens[N:]}  # enough sequences for two threads to be used
-    one, two = (fit(*LABELLED, params={"constraints": CITATIONS, "n_jobs": n}, **pool) for n in (1, 2))
+    pool = {"pool": CORPUS.tokens[N:]}  # enough sequences for two threads to be used
+    one, two = (fit(*LABELLED, params={"rules": CITATIONS, "n_jobs": n}, **pool) for n in (1, 2))
     same_fit(one, two)
 
 
@@ -221,7 +221,7 @@ def test_unlabelled_data_and_rules_help(fitted):
 
 def test_watch_sees_the_history_and_the_points():
     seen = []
-    model = fit(X, Y, unlabeled=POOL, watch=seen.append)
+    model = fit(X, Y, pool=POOL, watch=seen.append)
     assert [row for row in seen if row["step"] != "point"] == model.history_
     points = [{k: v for k, v in row.items() if k != "chosen"} for row in model.path_]
     assert [row for row in seen if row["step"] == "point"] == [{"step": "point", **row} for row in points[1:]]
@@ -229,22 +229,22 @@ def test_watch_sees_the_history_and_the_points():
 
 def test_fit_leaves_parameters_and_data_alone():
     tokens, labels, pool = [list(x) for x in X], [list(y) for y in Y], [list(x) for x in POOL]
-    rules = Constraints([StartsWith(["author", "date"])])
-    model = AnnealedSSVM(**SHORT, constraints=rules)
+    rules = Rules([StartsWith(["author", "date"])])
+    model = AnnealedSSVM(**SHORT, rules=rules)
     before = model.get_params()
-    model.fit(tokens, labels, unlabeled=pool)
+    model.fit(tokens, labels, pool=pool)
     assert model.get_params() == before
     assert (tokens, labels, pool) == (X, Y, POOL)
 
 
 def test_fit_starts_afresh(fitted):
     model = on_citations()
-    same_weights(model.fit(*LABELLED, unlabeled=UNLABELLED), fitted)
+    same_weights(model.fit(*LABELLED, pool=UNLABELLED), fitted)
 
 
 def test_parameters_go_in_and_out():
     given = {
-        "C": 2.0, "features": ["word"], "constraints": Constraints([StartsWith("author")]), "schedule": [1.0, 2.0],
+        "C": 2.0, "features": ["word"], "rules": Rules([StartsWith("author")]), "schedule": [1.0, 2.0],
         "rounds": 4, "moves": "tokens", "match_by": "slack", "select": "last", "tol": 0.1, "n_jobs": 1,
         "random_state": 5,
     }  # fmt: skip
@@ -253,14 +253,14 @@ def test_parameters_go_in_and_out():
     assert clone(model).get_params() == given
     assert AnnealedSSVM().set_params(**given).get_params() == given
     assert AnnealedSSVM().get_params().keys() == given.keys()
-    fitted = clone(model).fit(X, Y, unlabeled=POOL)
+    fitted = clone(model).fit(X, Y, pool=POOL)
     with pytest.raises(NotFittedError):
         clone(fitted).predict(X)
 
 
 @pytest.mark.parametrize("params", [{"schedule": "printed", "moves": "printed"}, {"C": "auto"}, {"schedule": (0.5,)}])
 def test_other_ways_of_annealing(params):
-    model = fit(X, Y, unlabeled=POOL, params=params)
+    model = fit(X, Y, pool=POOL, params=params)
     assert model.predict(POOL)[1] == ["date"]
     weights = [row["C_u"] for row in model.path_]
     assert weights.pop(0) is None
@@ -274,7 +274,7 @@ def test_other_ways_of_annealing(params):
 
 
 def test_the_schedule_of_a_word_is_a_good_one():
-    model = fit(X, Y, unlabeled=POOL, params={"schedule": "relative"})
+    model = fit(X, Y, pool=POOL, params={"schedule": "relative"})
     ratios = [row["C_u"] * len(POOL) / (DEFAULT_C * len(X)) for row in model.path_[1:]]
     assert_allclose(ratios, RELATIVE, rtol=ROUNDING, atol=0)
 
@@ -284,7 +284,7 @@ def test_the_schedule_of_a_word_is_a_good_one():
 
 def test_labels_come_in_the_order_of_the_sequences():
     free = [X[0], POOL[1]]
-    model = fit([free[0], X[1], free[1], X[2], X[3]], [None, Y[1], None, Y[2], Y[3]], unlabeled=POOL[2:])
+    model = fit([free[0], X[1], free[1], X[2], X[3]], [None, Y[1], None, Y[2], Y[3]], pool=POOL[2:])
     assert model.labels_ == [["author"] * 3, ["date"], ["author", "author", "date"], ["author"] * 3 + ["date"]]
 
 
@@ -302,7 +302,7 @@ def test_every_unlabelled_sequence_is_labelled(select):
 @pytest.mark.parametrize("nothing", [None, "all unknown"])
 def test_sequences_without_labels_may_stand_in_X(nothing, fitted):
     rows = [None if nothing is None else [None] * len(x) for x in UNLABELLED]
-    model = fit([*LABELLED[0], *UNLABELLED], [*LABELLED[1], *rows], params={"constraints": CITATIONS})
+    model = fit([*LABELLED[0], *UNLABELLED], [*LABELLED[1], *rows], params={"rules": CITATIONS})
     same_fit(model, fitted)
 
 
@@ -319,9 +319,9 @@ def test_known_labels_stay(monkeypatch, match_by, select):
 
     monkeypatch.setattr("semistruct.methods.annealed.anneal", looking)
     partial = ["date", None, "author", None]
-    false = Constraints([StartsWith("author", weight="hard"), Words(["1931"], are="date")])
-    params = {"match_by": match_by, "select": select, "constraints": false}
-    model = fit([X[0], X[1], *X[2:]], [Y[0], partial, *Y[2:]], unlabeled=POOL, params=params)
+    false = Rules([StartsWith("author", weight="hard"), Words(["1931"], are="date")])
+    params = {"match_by": match_by, "select": select, "rules": false}
+    model = fit([X[0], X[1], *X[2:]], [Y[0], partial, *Y[2:]], pool=POOL, params=params)
     author, date = model.classes_.index("author"), model.classes_.index("date")
     assert len(steps) == 2
     for labels in steps:
@@ -331,7 +331,7 @@ def test_known_labels_stay(monkeypatch, match_by, select):
 
 def test_partly_labelled_sequences_weigh_as_labelled_ones():
     y = [Y[0], [None, None, None, "date"], None, Y[3]]
-    model = fit(X, y, unlabeled=POOL, sample_weight=[2.0, 3.0, 1.0, 0.5])
+    model = fit(X, y, pool=POOL, sample_weight=[2.0, 3.0, 1.0, 0.5])
     assert_allclose([row["C_u"] for row in model.path_[1:]], [0.5 * 5.5 / 5, 5 * 5.5 / 5], rtol=ROUNDING, atol=0)
     assert len(model.labels_) == 1 + len(POOL)
 
@@ -339,15 +339,15 @@ def test_partly_labelled_sequences_weigh_as_labelled_ones():
 @pytest.mark.parametrize("pool", [None, []])
 @pytest.mark.parametrize("rules", [None, CITATIONS])
 def test_without_unlabelled_data_it_is_the_supervised_machine(pool, rules):
-    model = fit(*LABELLED, unlabeled=pool, params={"constraints": rules, "C": 0.7})
-    alone = SSVM(C=0.7, features=SHORT["features"], constraints=rules).fit(*LABELLED)
+    model = fit(*LABELLED, pool=pool, params={"rules": rules, "C": 0.7})
+    alone = SSVM(C=0.7, features=SHORT["features"], rules=rules).fit(*LABELLED)
     same_weights(model, alone)
     assert model.labels_ == model.history_ == []
     assert len(model.path_) == 1
     assert model.explanation_ == {"rules": [], "moved": [], "causes": []}
     assert model.stop_ == "finished"
     if rules is not None:
-        assert model.predict(HELD_OUT[0][:5], constraints=True) == alone.predict(HELD_OUT[0][:5], constraints=True)
+        assert model.predict(HELD_OUT[0][:5], rules=True) == alone.predict(HELD_OUT[0][:5], rules=True)
 
 
 def test_weight_zero_of_an_unlabelled_sequence_is_absence():
@@ -355,33 +355,33 @@ def test_weight_zero_of_an_unlabelled_sequence_is_absence():
     model = fit([*X, *POOL], [*Y, *[None] * 4], sample_weight=weights, params={"select": "last", "tol": 1e-3})
     assert len(model.labels_) == 4
     ratios = [r * 3 / 4 for r in SHORT["schedule"]]  # the weight is spread over four sequences, one of them mute
-    few = fit(X, Y, unlabeled=[POOL[0], *POOL[2:]], params={"select": "last", "tol": 1e-3, "schedule": ratios})
+    few = fit(X, Y, pool=[POOL[0], *POOL[2:]], params={"select": "last", "tol": 1e-3, "schedule": ratios})
     assert_allclose(few.history_[-1]["objective"], model.history_[-1]["objective"], rtol=2e-3, atol=0)
     heavy = fit([*X, *POOL], [*Y, *[None] * 4], sample_weight=[1.0] * 4 + [2.0] * 4, params={"select": "last"})
-    light = fit(X, Y, unlabeled=POOL, params={"select": "last", "schedule": [2.0, 20.0]})
+    light = fit(X, Y, pool=POOL, params={"select": "last", "schedule": [2.0, 20.0]})
     same_weights(heavy, light)
 
 
 def test_a_label_without_examples_is_learned_from_a_rule():
     pool = [[*x, "pp", "7"] for x in POOL] * 3
-    rules = Constraints([Words(["pp"], are="pages")], labels=["pages"])
-    model = fit(X, Y, unlabeled=pool, params={"constraints": rules})
+    rules = Rules([Words(["pp"], are="pages")], labels=["pages"])
+    model = fit(X, Y, pool=pool, params={"rules": rules})
     assert model.classes_ == ["author", "date", "pages"]
     assert model.predict([["Curry", "pp", "7"]])[0][1] == "pages"  # without regard to the rule
     assert all(row[-2] == "pages" for row in model.labels_)
 
 
 def test_labels_may_be_declared_without_rules():
-    model = fit(X, Y, unlabeled=POOL, params={"constraints": Constraints([], labels=["title"])})
+    model = fit(X, Y, pool=POOL, params={"rules": Rules([], labels=["title"])})
     assert model.classes_ == ["author", "date", "title"]
 
 
 @pytest.mark.parametrize("method", [SSVM, partial(AnnealedSSVM, **SHORT)])
 @pytest.mark.parametrize(("label", "hint"), [("autohr", "did you mean 'author'?"), ("zzz", "if it is right, it belo")])
 def test_a_label_that_the_rules_do_not_have_is_told(method, label, hint):
-    rules, wrong = Constraints([], labels=["author", "date", "title"]), [*Y[:3], [label, "author", "date"]]
+    rules, wrong = Rules([], labels=["author", "date", "title"]), [*Y[:3], [label, "author", "date"]]
     with pytest.warns(RuleWarning) as caught:
-        method(constraints=rules).fit(X, wrong)
+        method(rules=rules).fit(X, wrong)
     told = [str(warning.message) for warning in caught]
     assert len(told) == 1
     assert told[0].startswith(f"label {label!r} of the data is not among the labels of the rules; {hint}")
@@ -400,9 +400,9 @@ def test_single_tokens_and_proportions_are_a_transductive_multi_class_machine():
         dicts = [[{"bias": 1.0} | {f"p{j}": float(v) for j, v in enumerate(row) if v}] for row in pixels]
         model = AnnealedSSVM(
             C=1.0, schedule=[0.1, 0.3, 1.0, 3.0, 10.0], rounds=10, select="last",
-            constraints=Constraints([Proportion(share, weight=0.1)]),
+            rules=Rules([Proportion(share, weight=0.1)]),
         )  # fmt: skip
-        model.fit([dicts[i] for i in few], [[str(y[i])] for i in few], unlabeled=[dicts[i] for i in pool])
+        model.fit([dicts[i] for i in few], [[str(y[i])] for i in few], pool=[dicts[i] for i in pool])
         right = np.mean([row == [str(y[i])] for row, i in zip(model.labels_, pool, strict=True)])
         gains.append(right - LinearSVC().fit(pixels[few], y[few]).score(pixels[pool], y[pool]))
     assert min(gains) > 0.0
@@ -434,7 +434,7 @@ def judged(monkeypatch, accuracies=(None,) * 3, mistakes=(0.0,) * 3):
 )
 def test_which_point_is_taken(monkeypatch, select, accuracies, mistakes, wanted):
     judged(monkeypatch, accuracies, mistakes)
-    model = fit(X, Y, unlabeled=POOL, dev=DEV, params={"select": select})
+    model = fit(X, Y, pool=POOL, dev=DEV, params={"select": select})
     assert chosen(model) == wanted
     assert [row["dev_accuracy"] for row in model.path_] == list(accuracies)
     assert [row["mistakes"] for row in model.path_] == list(mistakes)
@@ -442,7 +442,7 @@ def test_which_point_is_taken(monkeypatch, select, accuracies, mistakes, wanted)
 
 def test_without_dev_data_known_mistakes_decide(monkeypatch):
     judged(monkeypatch, mistakes=(1.0, 0.5, 2.0))
-    assert chosen(fit(X, Y, unlabeled=POOL)) == 1
+    assert chosen(fit(X, Y, pool=POOL)) == 1
 
 
 @pytest.mark.parametrize("point", range(3))
@@ -454,7 +454,7 @@ def test_the_model_is_that_of_the_chosen_point(monkeypatch, point):
     model = on_citations()
     monkeypatch.undo()
     if point == 0:
-        alone = SSVM(features=SHORT["features"], constraints=CITATIONS).fit(*LABELLED)
+        alone = SSVM(features=SHORT["features"], rules=CITATIONS).fit(*LABELLED)
         same_weights(model, alone)
         assert model.labels_ == alone.predict(UNLABELLED)
         assert model.explanation_["moved"] == model.explanation_["causes"] == []
@@ -467,19 +467,19 @@ def test_the_model_is_that_of_the_chosen_point(monkeypatch, point):
 
 def test_dev_accuracy_is_measured_under_the_rules():
     dev = (HELD_OUT[0][:10], HELD_OUT[1][:10])
-    model = fit(*LABELLED, unlabeled=UNLABELLED, dev=dev, params={"constraints": CITATIONS})
+    model = fit(*LABELLED, pool=UNLABELLED, dev=dev, params={"rules": CITATIONS})
     best = max(row["dev_accuracy"] for row in model.path_)
     assert model.path_[chosen(model)]["dev_accuracy"] == best
     soft = CITATIONS.softened(40 / np.sqrt(N))
-    assert_allclose(best, model.score(*dev, constraints=soft), rtol=0, atol=0.01)  # a narrower search
+    assert_allclose(best, model.score(*dev, rules=soft), rtol=0, atol=0.01)  # a narrower search
     assert best > model.score(*dev)
 
 
 def test_known_mistakes_are_wrong_labels_and_broken_rules():
     rules = [{"starts_with": ["author"]}, {"words": ["of"], "are": ["title"]}]
     rules.append({"proportion": {"title": (0.1, 0.4)}, "level": "instance", "unit": "fraction"})
-    made = Constraints([StartsWith("author"), Words(["of"], are="title"), Proportion(**rules[2])])
-    model = on_citations({"constraints": made, "select": "last"})
+    made = Rules([StartsWith("author"), Words(["of"], are="title"), Proportion(**rules[2])])
+    model = on_citations({"rules": made, "select": "last"})
     found = model.predict(UNLABELLED)
     wrong = sum(
         a != b for g, p in zip(LABELLED[1], model.predict(LABELLED[0]), strict=True) for a, b in zip(g, p, strict=True)
@@ -489,21 +489,21 @@ def test_known_mistakes_are_wrong_labels_and_broken_rules():
     assert_allclose(model.path_[-1]["mistakes"], wrong / N + broken / len(UNLABELLED), rtol=ROUNDING, atol=0)
 
 
-FALSE = Constraints([Proportion({"date": 0.9})])
+FALSE = Rules([Proportion({"date": 0.9})])
 
 
 def test_unlabelled_data_that_hurts_is_left_alone():
     """Nine of ten tokens are no dates; the supervised model is kept, and its labels."""
-    params = {"constraints": FALSE, "schedule": [10.0, 100.0]}
-    model = fit(*LABELLED, unlabeled=UNLABELLED, params=params)
-    alone = SSVM(features=SHORT["features"], constraints=FALSE).fit(*LABELLED)
+    params = {"rules": FALSE, "schedule": [10.0, 100.0]}
+    model = fit(*LABELLED, pool=UNLABELLED, params=params)
+    alone = SSVM(features=SHORT["features"], rules=FALSE).fit(*LABELLED)
     assert chosen(model) == 0
     same_weights(model, alone)
     assert model.labels_ == alone.predict(UNLABELLED)
     assert model.explanation_["moved"] == []
-    with_dev = fit(*LABELLED, unlabeled=UNLABELLED, dev=HELD_OUT, params=params)
+    with_dev = fit(*LABELLED, pool=UNLABELLED, dev=HELD_OUT, params=params)
     assert chosen(with_dev) == 0
-    last = fit(*LABELLED, unlabeled=UNLABELLED, params={**params, "select": "last"})
+    last = fit(*LABELLED, pool=UNLABELLED, params={**params, "select": "last"})
     assert last.score(*HELD_OUT) < alone.score(*HELD_OUT) - 0.2
 
 
@@ -513,11 +513,11 @@ def test_unlabelled_data_that_hurts_is_left_alone():
 def test_the_explanation_is_a_recount(fitted):
     alone = SSVM(features=SHORT["features"]).fit(*LABELLED)
     names, told = fitted.classes_, fitted.explanation_
-    before = SSVM(features=SHORT["features"], constraints=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
+    before = SSVM(features=SHORT["features"], rules=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
     assert alone.classes_ != names  # the rules bring in labels
     broke, breaks = (
         [
-            [Constraints([rule]).penalty([x], [row], names) > 0 for rule in CITATIONS.rules]
+            [Rules([rule]).penalty([x], [row], names) > 0 for rule in CITATIONS.rules]
             for x, row in zip(UNLABELLED, labels, strict=True)
         ]
         for labels in (before, fitted.labels_)
@@ -544,7 +544,7 @@ def test_the_explanation_is_a_recount(fitted):
 def test_known_labels_have_not_moved():
     """The supervised model hardly learns from the partly labelled sequence and would say otherwise."""
     y, weight = [Y[0], ["date", None, None, None], *Y[2:]], [1, 1e-6, 1, 1]
-    model = fit(X, y, unlabeled=POOL, sample_weight=weight, params={"select": "last"})
+    model = fit(X, y, pool=POOL, sample_weight=weight, params={"select": "last"})
     assert SSVM(features=SHORT["features"]).fit(X, y, sample_weight=weight).predict(X)[1][0] == "author"
     assert {"from": "author", "to": "date"} not in [
         {k: row[k] for k in ("from", "to")} for row in model.explanation_["moved"]
@@ -561,7 +561,7 @@ def test_the_history_counts_switches_and_broken_rules():
     assert_allclose(
         matches[-1]["penalty"], CITATIONS.penalty(UNLABELLED, model.labels_, model.classes_), rtol=ROUNDING, atol=0
     )
-    before = SSVM(features=SHORT["features"], constraints=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
+    before = SSVM(features=SHORT["features"], rules=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
     first = on_citations({"select": "last", "schedule": [1.0], "rounds": 1})
     moved = sum(a != b for g, p in zip(before, first.labels_, strict=True) for a, b in zip(g, p, strict=True))
     assert first.history_[0]["switched"] == moved > 0
@@ -574,13 +574,13 @@ def test_what_is_saved_comes_back(fitted, tmp_path):
     again = load(tmp_path / "m")
     assert type(again) is AnnealedSSVM
     assert again.get_params() == fitted.get_params()
-    assert again.model_.constraints == fitted.model_.constraints
+    assert again.model_.rules == fitted.model_.rules
     same_weights(again, fitted)
     some = HELD_OUT[0][:10]
-    under = fitted.predict(some, constraints=True)
-    assert again.predict(some, constraints=True) == under
+    under = fitted.predict(some, rules=True)
+    assert again.predict(some, rules=True) == under
     assert under != fitted.predict(some) == again.predict(some)
-    same_weights(again.fit(*LABELLED, unlabeled=UNLABELLED), fitted)
+    same_weights(again.fit(*LABELLED, pool=UNLABELLED), fitted)
 
 
 # ---- what is refused
@@ -596,7 +596,7 @@ BAD_PARAMETERS = [
     *[("tol", value) for value in (0, None)],
     *[("n_jobs", value) for value in (0, -1)],
     *[("random_state", value) for value in (-1, "seed")],
-    *[("constraints", value) for value in ("citations", [StartsWith("author")])],
+    *[("rules", value) for value in ("citations", [StartsWith("author")])],
 ]
 
 
@@ -604,13 +604,13 @@ BAD_PARAMETERS = [
 def test_bad_parameters_are_refused_at_fit(name, value):
     model = AnnealedSSVM(**{name: value})
     with pytest.raises(ParameterError, match=rf"AnnealedSSVM\({name}=.*\): {name} must be "):
-        model.fit(X, Y, unlabeled=POOL)
+        model.fit(X, Y, pool=POOL)
     assert not hasattr(model, "model_")
 
 
 def test_there_is_no_choosing_on_dev_data_without_it():
     with pytest.raises(ParameterError, match=r"select='dev'.*no dev data"):
-        fit(X, Y, unlabeled=POOL, params={"select": "dev"})
+        fit(X, Y, pool=POOL, params={"select": "dev"})
 
 
 BAD_DATA = {
@@ -619,13 +619,13 @@ BAD_DATA = {
     "no sequences": ({"X": [], "Y": []}, "no sequence has a label"),
     "fewer labels": ({"Y": [*Y[:3], ["date"]]}, "training data: sequence 3 has 3 tokens but 1 labels"),
     "more label lists": ({"Y": [*Y, None]}, "4 sequences but 5 label lists"),
-    "empty unlabelled": ({"unlabeled": [["a"], []]}, "unlabelled data: sequence 1 has no tokens"),
-    "numbers": ({"unlabeled": [3]}, "unlabelled data: sequence 0 is 3"),
-    "a corpus": ({"unlabeled": Corpus.of(POOL)}, "unlabelled data: a Corpus is no list .* pass corpus.tokens and"),
-    "a text": ({"unlabeled": [["a"], "abc"]}, "^unlabelled data: sequence 1 is 'abc'"),
-    "examples": ({"unlabeled": list(Corpus.of(POOL))}, r"^unlabelled data: sequence 0 is Example\("),
-    "a number": ({"unlabeled": [["a"], [3]]}, "^unlabelled data: sequence 1 holds 3, expected tokens"),
-    "features": ({"unlabeled": [[["f"]]]}, r"^unlabelled data: sequence 0 holds \['f'\], expected tokens"),
+    "empty unlabelled": ({"pool": [["a"], []]}, "unlabelled data: sequence 1 has no tokens"),
+    "numbers": ({"pool": [3]}, "unlabelled data: sequence 0 is 3"),
+    "a corpus": ({"pool": Corpus.of(POOL)}, "unlabelled data: a Corpus is no list .* pass corpus.tokens and"),
+    "a text": ({"pool": [["a"], "abc"]}, "^unlabelled data: sequence 1 is 'abc'"),
+    "examples": ({"pool": list(Corpus.of(POOL))}, r"^unlabelled data: sequence 0 is Example\("),
+    "a number": ({"pool": [["a"], [3]]}, "^unlabelled data: sequence 1 holds 3, expected tokens"),
+    "features": ({"pool": [[["f"]]]}, r"^unlabelled data: sequence 0 holds \['f'\], expected tokens"),
     "features among tokens": ({"X": [["a"], [["f"]], ["b"]], "Y": [None, ["x"], ["x"]]}, "^training data: sequence 1 "),
     "weights": ({"sample_weight": [1, 1]}, "sample_weight has shape"),
     "no weight": ({"sample_weight": [0, 0, 0, 0]}, "no sequence has a label and a sample_weight > 0"),
@@ -639,7 +639,7 @@ BAD_DATA = {
 @pytest.mark.parametrize("case", BAD_DATA)
 def test_bad_data_is_refused(case):
     changed, message = BAD_DATA[case]
-    given = {"X": X, "Y": Y, "unlabeled": POOL, **changed}
+    given = {"X": X, "Y": Y, "pool": POOL, **changed}
     with pytest.raises(DataError, match=message):
         fit(given.pop("X"), given.pop("Y"), **given)
 
@@ -651,24 +651,24 @@ def test_weight_on_unlabelled_sequences_only_is_refused():
 
 def test_dev_data_that_is_training_data_is_told():
     with pytest.warns(UserWarning, match="2 of 3 dev sequences are in the training data too"):
-        fit(X, Y, unlabeled=POOL, dev=([X[0], ["1900"], X[2]], [Y[0], ["date"], Y[2]]))
+        fit(X, Y, pool=POOL, dev=([X[0], ["1900"], X[2]], [Y[0], ["date"], Y[2]]))
 
 
 def test_dev_data_may_be_unlabelled_data_too():
     """Its labels were not learned from."""
-    assert len(fit([*X, POOL[1]], [*Y, None], unlabeled=POOL, dev=([POOL[1]], [["date"]])).path_) == 3
+    assert len(fit([*X, POOL[1]], [*Y, None], pool=POOL, dev=([POOL[1]], [["date"]])).path_) == 3
 
 
 def test_a_rule_about_an_unknown_label_is_refused():
     with pytest.raises(ParameterError, match="unknown label 'autor'; did you mean 'author'"):
-        fit(X, Y, unlabeled=POOL, params={"constraints": Constraints([StartsWith("autor")])})
+        fit(X, Y, pool=POOL, params={"rules": Rules([StartsWith("autor")])})
 
 
 @pytest.mark.parametrize("form", [["a"], {"f": 1.0}])
 def test_rules_about_words_need_words(form):
-    rules = Constraints([Words(["a"], are="x")])
+    rules = Rules([Words(["a"], are="x")])
     with pytest.raises(DataError, match="rules about words need tokens"):
-        fit([[form]], [["x"]], unlabeled=[[form]], params={"constraints": rules})
+        fit([[form]], [["x"]], pool=[[form]], params={"rules": rules})
 
 
 def test_a_rule_that_fails_names_its_sequence():
@@ -676,4 +676,4 @@ def test_a_rule_that_fails_names_its_sequence():
         return 1 / (len(tokens) - 1)
 
     with pytest.raises(ParameterError, match="'broken' fails on sequence 1: ZeroDivisionError"):
-        fit(X, Y, unlabeled=POOL, params={"constraints": Constraints([Function(broken)])})
+        fit(X, Y, pool=POOL, params={"rules": Rules([Function(broken)])})

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from semistruct import SSVM, make_apartments, read, write
-from semistruct.constraints import Constraints
-from semistruct.constraints.checking import check_rules
 from semistruct.corpus import Corpus
 from semistruct.datasets import APARTMENT_LABELS
 from semistruct.datasets.apartment_words import RULES
 from semistruct.datasets.apartments import BAGS, FIELDS, SWITCH
 from semistruct.errors import ParameterError
+from semistruct.rules import Rules
+from semistruct.rules.checking import check_rules
 from semistruct.tokens import tokenize
 
 # SHA-256 of make_apartments(20, seed=7): a change here changes everybody's synthetic experiments.
@@ -56,7 +56,7 @@ def test_tokens_are_cut_from_the_text(corpus):
 
 
 def test_all_labels_occur_and_no_others(corpus):
-    assert corpus.label_set == sorted(APARTMENT_LABELS) == sorted(Constraints.from_file("apartments").labels)
+    assert corpus.label_set == sorted(APARTMENT_LABELS) == sorted(Rules.from_file("apartments").labels)
     assert len(APARTMENT_LABELS) == 12
 
 
@@ -92,7 +92,7 @@ def test_people_write_as_they_like(corpus):
 
 
 def test_the_rules_for_adverts_hold_mostly_but_not_always(corpus):
-    found = check_rules(Constraints.from_file("apartments"), corpus.tokens, corpus.labels).to_dict()
+    found = check_rules(Rules.from_file("apartments"), corpus.tokens, corpus.labels).to_dict()
     shares = {rule["text"]: rule["share"] for rule in found["rules"]}
     assert all(rule["applies"] >= 15 for rule in found["rules"])
     assert all(share > 0.75 for share in shares.values()), shares

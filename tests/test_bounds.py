@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from matching_cases import agrees, matching_cases, near, not_above, random_case, some_known
 from rule_strategies import EVERY_KIND
-from semistruct.matching.bounds import CERTAIN, certify
-from semistruct.matching.switching import match
+from semistruct.switching.bounds import CERTAIN, certify
+from semistruct.switching.matching import match
 from strategies import seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -23,9 +23,9 @@ from annealed_cases import (
     same_weights,
 )
 from semistruct import SSVM
-from semistruct.constraints import Constraints, Function, StartsWith, Words
 from semistruct.errors import DataError
 from semistruct.methods import checkpoints
+from semistruct.rules import Function, Rules, StartsWith, Words
 
 
 class Killed(Exception):
@@ -91,9 +91,9 @@ def test_without_a_checkpoint_resuming_starts_afresh(uninterrupted, tmp_path):
 
 
 def test_without_resume_an_old_checkpoint_is_written_over(tmp_path):
-    fit(X, Y, unlabeled=POOL, checkpoint=tmp_path)
-    other = fit(X, Y, unlabeled=POOL[:2], checkpoint=tmp_path)
-    same_fit(other, fit(X, Y, unlabeled=POOL[:2], checkpoint=tmp_path, resume=True))
+    fit(X, Y, pool=POOL, checkpoint=tmp_path)
+    other = fit(X, Y, pool=POOL[:2], checkpoint=tmp_path)
+    same_fit(other, fit(X, Y, pool=POOL[:2], checkpoint=tmp_path, resume=True))
 
 
 def test_a_fit_killed_while_it_writes_keeps_the_last_checkpoint(monkeypatch, uninterrupted, tmp_path):
@@ -125,14 +125,14 @@ def test_an_interrupted_fit_leaves_a_usable_model():
     with pytest.warns(UserWarning, match="interrupted"):
         model = on_citations(watch=stopping(1, KeyboardInterrupt))
     assert len(model.path_) == 1
-    same_weights(model, SSVM(features=SHORT["features"], constraints=CITATIONS).fit(*LABELLED))
+    same_weights(model, SSVM(features=SHORT["features"], rules=CITATIONS).fit(*LABELLED))
 
 
 def refused(folder, **changed):
     """The message with which a checkpoint is refused."""
-    given = {"X": X, "Y": Y, "unlabeled": POOL, "dev": DEV, "params": {}, **changed}
+    given = {"X": X, "Y": Y, "pool": POOL, "dev": DEV, "params": {}, **changed}
     with pytest.raises(DataError) as caught:
-        fit(given["X"], given["Y"], unlabeled=given["unlabeled"], dev=given["dev"], params=given["params"],
+        fit(given["X"], given["Y"], pool=given["pool"], dev=given["dev"], params=given["params"],
             checkpoint=folder, resume=True)  # fmt: skip
     message = str(caught.value)
     assert message.startswith(f"{folder / checkpoints.NAME}: ")
@@ -145,11 +145,11 @@ OTHER_RUNS = {
     "rounds was 2, is 3": {"params": {"rounds": 3}},
     "schedule was [1.0, 10.0], is [1.0, 11.0]": {"params": {"schedule": [1.0, 11.0]}},
     "features was ['word', 'shape'], is 'default'": {"params": {"features": "default"}},
-    "constraints was None, is Constraints([W": {"params": {"constraints": Constraints([Words(["1905"], are="date")])}},
-    "constraints was None, is Constraints": {"params": {"constraints": Constraints([StartsWith("author")])}},
+    "rules was None, is Rules([W": {"params": {"rules": Rules([Words(["1905"], are="date")])}},
+    "rules was None, is Rules": {"params": {"rules": Rules([StartsWith("author")])}},
     "select was 'auto', is 'last'": {"params": {"select": "last"}},
     "random_state was 0, is 1": {"params": {"random_state": 1}},
-    "data was ": {"unlabeled": [*POOL[:3], ["X", ".", "Frege", "1879"]]},
+    "data was ": {"pool": [*POOL[:3], ["X", ".", "Frege", "1879"]]},
     " data was": {"Y": [*Y[:3], ["author", "date", "date"]]},
     "dev data was ": {"dev": ([["Quine", "1908"]], [["date", "date"]])},
     "dev data was": {"dev": None},
@@ -158,27 +158,27 @@ OTHER_RUNS = {
 
 @pytest.mark.parametrize("found", OTHER_RUNS)
 def test_the_checkpoint_of_another_run_is_refused(tmp_path, found):
-    fit(X, Y, unlabeled=POOL, dev=DEV, checkpoint=tmp_path)
+    fit(X, Y, pool=POOL, dev=DEV, checkpoint=tmp_path)
     assert found in refused(tmp_path, **OTHER_RUNS[found])
 
 
 def test_other_words_are_another_run_even_if_the_features_are_the_same(tmp_path):
-    params = {"features": ["shape"], "constraints": Constraints([Words(["Russell"], are="author")])}
-    fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, params=params)
+    params = {"features": ["shape"], "rules": Rules([Words(["Russell"], are="author")])}
+    fit(X, Y, pool=POOL, checkpoint=tmp_path, params=params)
     with pytest.raises(DataError, match="data was"):
-        fit(X, Y, unlabeled=[["B", ".", "Ramseys"], *POOL[1:]], checkpoint=tmp_path, resume=True, params=params)
+        fit(X, Y, pool=[["B", ".", "Ramseys"], *POOL[1:]], checkpoint=tmp_path, resume=True, params=params)
 
 
 def test_other_values_of_features_are_another_run(tmp_path):
     numbers = [[[{"f": 1.0, "g": 2.0}], [{"f": 0.5}]], [["x"], ["y"]]]
-    fit(*numbers, unlabeled=[[{"f": 0.7}]], checkpoint=tmp_path)
+    fit(*numbers, pool=[[{"f": 0.7}]], checkpoint=tmp_path)
     with pytest.raises(DataError, match="data was"):
-        fit(*numbers, unlabeled=[[{"f": 0.8}]], checkpoint=tmp_path, resume=True)
+        fit(*numbers, pool=[[{"f": 0.8}]], checkpoint=tmp_path, resume=True)
 
 
 def test_the_number_of_threads_may_change(tmp_path):
-    first = fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, params={"n_jobs": 1})
-    same_fit(fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, resume=True, params={"n_jobs": 2}), first)
+    first = fit(X, Y, pool=POOL, checkpoint=tmp_path, params={"n_jobs": 1})
+    same_fit(fit(X, Y, pool=POOL, checkpoint=tmp_path, resume=True, params={"n_jobs": 2}), first)
 
 
 def test_functions_are_the_same_in_another_process(tmp_path):
@@ -186,10 +186,10 @@ def test_functions_are_the_same_in_another_process(tmp_path):
         def dated(tokens, labels):
             return labels.count("date") - 1
 
-        return Constraints([Function(dated, weight=1.0)])
+        return Rules([Function(dated, weight=1.0)])
 
-    first = fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, params={"constraints": rules()})
-    again = fit(X, Y, unlabeled=POOL, checkpoint=tmp_path, resume=True, params={"constraints": rules()})
+    first = fit(X, Y, pool=POOL, checkpoint=tmp_path, params={"rules": rules()})
+    again = fit(X, Y, pool=POOL, checkpoint=tmp_path, resume=True, params={"rules": rules()})
     same_fit(again, first)
 
 
@@ -209,7 +209,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_a_damaged_checkpoint_is_refused(tmp_path, damage):
-    fit(X, Y, unlabeled=POOL, dev=DEV, checkpoint=tmp_path)
+    fit(X, Y, pool=POOL, dev=DEV, checkpoint=tmp_path)
     path = tmp_path / checkpoints.NAME
     path.write_bytes(DAMAGE[damage](path.read_bytes()))
     assert "not a checkpoint, or damaged" in refused(tmp_path)
@@ -218,4 +218,4 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, damage):
 def test_a_checkpoint_folder_that_is_a_file(tmp_path):
     (tmp_path / "x").write_text("")
     with pytest.raises(DataError, match="cannot write"):
-        fit(X, Y, unlabeled=POOL, checkpoint=tmp_path / "x")
+        fit(X, Y, pool=POOL, checkpoint=tmp_path / "x")

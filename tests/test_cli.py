@@ -14,7 +14,7 @@ import pytest
 from semistruct import SSVM, load, make_citations, metrics, read
 from semistruct.cli import demo, main
 from semistruct.cli.progress import watching
-from semistruct.constraints import Constraints
+from semistruct.rules import Rules
 from semistruct.solvers.sdm import Record
 
 FAST = ("-C", "0.5", "-p", "tol=0.1", "--quiet")
@@ -112,15 +112,15 @@ def test_options_reach_the_estimator(good, home, tmp_path):
         "max_passes=300",
         "--seed",
         5,
-        "--threads",
+        "--jobs",
         1,
-        "-c",
+        "-r",
         "citations",
     ]
     good("train", home / "train.tsv", "-o", tmp_path / "m", *FAST, *options)
     assert load(tmp_path / "m").get_params() == {
         "C": 0.5, "features": ["word", "shape[-1..1]"], "tol": 0.1, "max_passes": 300, "n_jobs": 1, "random_state": 5,
-        "constraints": Constraints.from_file("citations"),
+        "rules": Rules.from_file("citations"),
     }  # fmt: skip
 
 
@@ -263,7 +263,7 @@ def test_demo(good, tmp_path, monkeypatch):
     assert [row[0] for row in rows] == ["3", "6"]
     assert (tmp_path / "new" / "demo" / "learning-curve.png").read_bytes().startswith(b"\x89PNG")
     model, test = load(tmp_path / "new" / "demo" / "citations.model"), make_citations(20, seed=1000)
-    assert f"{100 * model.score(test.tokens, test.labels, constraints=True):.1f}" == rows[-1][3]
+    assert f"{100 * model.score(test.tokens, test.labels, rules=True):.1f}" == rows[-1][3]
     assert test.tokens[0][0] in out
 
 
@@ -459,7 +459,7 @@ def test_a_label_that_only_dev_data_has_is_told(run, good, home, tmp_path):
     assert code == 0
     told = "no labelled sequence has the label 'autor'; on dev data it counts as an error"
     assert err == f"semistruct: warning: {path}:2: {told}\n"
-    good(*train, "-c", tmp_path / "r.yaml")
+    good(*train, "-r", tmp_path / "r.yaml")
 
 
 def test_an_old_output_survives_bad_input(rejected, home, tmp_path):
@@ -480,14 +480,14 @@ def overwriting(home, folder):
         "train, a link": ["train", folder / "x.tsv", "-o", folder / "link.tsv"],
         "pool": ["train", data, "-u", data, "-u", folder / "x.tsv", "-o", twin],
         "dev": ["train", data, "-d", folder / "x.tsv", "-o", twin],
-        "rules of train": ["train", data, "-c", rules, "-o", rules],
+        "rules of train": ["train", data, "-r", rules, "-o", rules],
         "plot of train": ["train", data, "-u", plot, "-o", folder / "m", "--plot", plot],
         "model and plot": ["train", data, "-u", data, "-o", folder / "new.svg", "--plot", folder / "new.svg"],
         "predict": ["predict", model, data, folder / "x.tsv", "-o", twin],
         "model of predict": ["predict", folder / "copy.model", data, "-o", folder / "copy.model"],
-        "rules of predict": ["predict", model, data, "-c", rules, "-o", rules],
+        "rules of predict": ["predict", model, data, "-r", rules, "-o", rules],
         "curve": ["curve", plot, "-o", plot],
-        "rules of curve": ["curve", data, "-c", plot, "-o", plot],
+        "rules of curve": ["curve", data, "-r", plot, "-o", plot],
     }
 
 

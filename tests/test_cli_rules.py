@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from semistruct import make_citations, read, write
-from semistruct.constraints import Constraints
-from semistruct.constraints.checking import check_rules
-from semistruct.constraints.files import dump_rules, rules_from_dict, shipped
+from semistruct.rules import Rules
+from semistruct.rules.checking import check_rules
+from semistruct.rules.files import shipped
 
 RULES = """labels: [a, b, c]
 rules:
@@ -47,17 +47,17 @@ def test_rules_in_words(good, home):
 
 def test_rules_as_json(good, home):
     result = json.loads(good("rules", home / "rules.yaml", "--json"))
-    rules = Constraints.from_file(home / "rules.yaml")
+    rules = Rules.from_file(home / "rules.yaml")
     plain = {"labels": result["labels"], "rules": [row["rule"] for row in result["rules"]]}
-    assert rules_from_dict(plain) == rules
-    assert plain == dump_rules(rules)
+    assert Rules.from_dict(plain) == rules
+    assert plain == rules.to_dict()
     assert [row["text"] for row in result["rules"]] == [rule.text for rule in rules.rules]
     assert result["contradictions"] == []
 
 
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_rules_by_name(good, name):
-    assert f" {Constraints.from_file(name).rules[0].text} " in good("rules", name)
+    assert f" {Rules.from_file(name).rules[0].text} " in good("rules", name)
     assert re.search(rf" {name}[,.] ", " ".join(good("rules", "--help").split()))
 
 
@@ -82,7 +82,7 @@ def test_rules_on_data(good, home):
 def test_rules_on_data_as_json(good, home):
     result = json.loads(good("rules", home / "rules.yaml", "--on", home / "data.jsonl", "--examples", 1, "--json"))
     corpus = read(home / "data.jsonl")
-    rules = Constraints.from_file(home / "rules.yaml")
+    rules = Rules.from_file(home / "rules.yaml")
     wanted = check_rules(rules, corpus.tokens, corpus.labels, n_examples=1).to_dict()
     assert result["rules"][1]["examples"][0].pop("where") == f"{home / 'data.jsonl'}:2"
     assert result["rules"][2]["examples"][0].pop("where") == f"{home / 'data.jsonl'}:1"

@@ -10,12 +10,11 @@ from matplotlib.image import imread
 from semistruct import SSVM, AnnealedSSVM, Corpus, load, make_citations, read, write
 from semistruct.cli import main, progress
 from semistruct.cli.training import value_of
-from semistruct.constraints import Constraints
-from semistruct.constraints.files import dump_rules
 from semistruct.methods import METHODS, checkpoints
+from semistruct.rules import Rules
 
 QUICK = ("-C", "0.5", "-f", "word", "-f", "shape", "--quiet")
-ANNEALED = (*QUICK, "-p", "schedule=1,10", "-p", "rounds=1", "-c", "citations")
+ANNEALED = (*QUICK, "-p", "schedule=1,10", "-p", "rounds=1", "-r", "citations")
 
 
 @pytest.fixture
@@ -63,10 +62,8 @@ def words(out):
 
 def test_training_is_the_librarys(home):
     labelled, pool = read(home / "train.tsv"), read(home / "pool.txt")
-    model = AnnealedSSVM(
-        features=["word", "shape"], schedule=[1.0, 10.0], rounds=1, constraints=Constraints.from_file("citations")
-    )
-    model.fit(labelled.tokens, labelled.labels, unlabeled=pool.tokens)
+    model = AnnealedSSVM(features=["word", "shape"], schedule=[1.0, 10.0], rounds=1, rules=Rules.from_file("citations"))
+    model.fit(labelled.tokens, labelled.labels, pool=pool.tokens)
     found = load(home / "refs.model")
     assert type(found) is AnnealedSSVM
     assert found.model_.weights.tokens.tobytes() == model.model_.weights.tokens.tobytes()
@@ -91,9 +88,9 @@ def test_training_reports_as_json(good, home, tmp_path):
     assert result["explanation"].keys() == {"rules", "moved", "causes"}
     model, dev = load(tmp_path / "m"), read(home / "dev.tsv")
     assert result["token_accuracy"]["dev"] == model.score(dev.tokens, dev.labels)
-    under = model.score(dev.tokens, dev.labels, constraints=True)
+    under = model.score(dev.tokens, dev.labels, rules=True)
     assert result["token_accuracy"]["dev, under the rules"] == under
-    assert result["labels"] == sorted(Constraints.from_file("citations").labels)
+    assert result["labels"] == sorted(Rules.from_file("citations").labels)
 
 
 def test_training_reports_in_words(good, home, tmp_path):
@@ -120,17 +117,17 @@ def test_a_model_that_learned_nothing_from_unlabelled_data_says_so(good, home, t
     false = tmp_path / "false.yaml"
     false.write_text("rules:\n  - proportion: {date: 0.9}\n")
     args = ["train", home / "train.tsv", "-u", home / "pool.txt", *QUICK, "-p", "schedule=10,100", "-p", "rounds=1"]
-    out = good(*args, "-c", false, "-o", tmp_path / "m")
+    out = good(*args, "-r", false, "-o", tmp_path / "m")
     assert "the unlabelled data did not help: this is the supervised model" in out
     assert re.search(r"supervised .* <- chosen\n", out)
-    assert "did not help" not in good(*args, "-c", false, "-o", tmp_path / "m", "--select", "last")
+    assert "did not help" not in good(*args, "-r", false, "-o", tmp_path / "m", "--select", "last")
 
 
 @pytest.mark.filterwarnings("ignore:there are no unlabelled")
 @pytest.mark.parametrize(("options", "method"), [((), SSVM), (("-m", "annealed"), AnnealedSSVM)])
 def test_without_unlabelled_data_the_method_is_supervised(good, home, tmp_path, options, method):
     result = json.loads(
-        good("train", home / "train.tsv", *QUICK, *options, "-c", "citations", "-o", tmp_path / "m", "--json")
+        good("train", home / "train.tsv", *QUICK, *options, "-r", "citations", "-o", tmp_path / "m", "--json")
     )
     assert type(load(tmp_path / "m")) is method
     assert result["method"] == {SSVM: "ssvm", AnnealedSSVM: "annealed"}[method]
@@ -143,9 +140,9 @@ def test_without_unlabelled_data_the_method_is_supervised(good, home, tmp_path, 
 
 def test_options_reach_the_estimator(good, home, tmp_path):
     options = ["-p", "moves=tokens", "-p", "match_by=slack", "--select", "last", "-p", "tol=0.2", "--seed", 3]
-    good(*train(home, tmp_path / "m", *options, "--threads", 1, "-p", "schedule=0.5,2,4"))
+    good(*train(home, tmp_path / "m", *options, "--jobs", 1, "-p", "schedule=0.5,2,4"))
     assert load(tmp_path / "m").get_params() == {
-        "C": 0.5, "features": ["word", "shape"], "constraints": Constraints.from_file("citations"),
+        "C": 0.5, "features": ["word", "shape"], "rules": Rules.from_file("citations"),
         "schedule": [0.5, 2.0, 4.0], "rounds": 1, "moves": "tokens", "match_by": "slack", "select": "last", "tol": 0.2,
         "n_jobs": 1, "random_state": 3,
     }  # fmt: skip
@@ -304,9 +301,9 @@ WRONG = {
     "no value": (["-p", "rounds"], "--set rounds: expected NAME=VALUE"),
     "method, nearly": (["-m", "anealed"], "no method is called 'anealed'; did you mean 'annealed'?"),
     "own option": (["-p", "C=1"], "--set C=1: C has an option of its own, -C\n"),
-    "option of another name": (["-p", "n_jobs=1"], "n_jobs has an option of its own, --threads\n"),
-    "order in pr": (["-u", "POOL", "-m", "pr", "-c", "citations"], "the order of blocks cannot be expressed"),
-    "instance rules in ge": (["-u", "POOL", "-m", "ge", "-c", "citations-codl"], "is about single sequences"),
+    "option of another name": (["-p", "n_jobs=1"], "n_jobs has an option of its own, --jobs\n"),
+    "order in pr": (["-u", "POOL", "-m", "pr", "-r", "citations"], "the order of blocks cannot be expressed"),
+    "instance rules in ge": (["-u", "POOL", "-m", "ge", "-r", "citations-codl"], "is about single sequences"),
     "rising temperatures": (["-u", "POOL", "-m", "daso", "-p", "schedule=1,2"], "schedule must be"),
     "frozen": (["-u", "POOL", "-m", "daso", "-p", "schedule=1,0"], "schedule must be"),
     "schedule falls": (["-u", "POOL", "-p", "schedule=10,1"], "schedule must be"),
@@ -317,10 +314,10 @@ WRONG = {
     "select": (["-u", "POOL", "--select", "best"], "select must be"),
     "no dev": (["-u", "POOL", "--select", "dev"], "there is no dev data"),
     "no such pool": (["-u", "OUT/none.txt"], "none.txt: cannot read"),
-    "no such rules": (["-c", "OUT/none.yaml"], "no rules file"),
+    "no such rules": (["-r", "OUT/none.yaml"], "no rules file"),
     "plot of another kind": (["-u", "POOL", "--plot", "OUT/x.doc"], "x.doc: a plot is written as .png or .svg"),
     "plot nowhere": (["-u", "POOL", "--plot", "OUT/none/x.png"], "cannot write: no such folder"),
-    "unknown label": (["-u", "POOL", "-c", "OUT/odd.yaml"], "unknown label 'autor'; did you mean 'author'?"),
+    "unknown label": (["-u", "POOL", "-r", "OUT/odd.yaml"], "unknown label 'autor'; did you mean 'author'?"),
 }
 
 
@@ -338,7 +335,7 @@ def test_wrong_options(rejected, home, tmp_path, case):
 
 def test_predictions_obey_the_rules_of_the_model(good, home):
     model, test = load(home / "refs.model"), read(home / "test.tsv")
-    under, free = model.predict(test.tokens, constraints=True), model.predict(test.tokens)
+    under, free = model.predict(test.tokens, rules=True), model.predict(test.tokens)
     assert under != free
 
     def predicted(*options):
@@ -347,7 +344,7 @@ def test_predictions_obey_the_rules_of_the_model(good, home):
 
     assert predicted() == under
     assert predicted("--no-rules") == free
-    other = predicted("-c", home / "rules.yaml")
+    other = predicted("-r", home / "rules.yaml")
     assert {row[0] for row in other} == {"date"}
     assert predicted("--rules", home / "rules.yaml") == other
 
@@ -360,7 +357,7 @@ def test_contradicting_rules_are_told_with_the_place(run, home, tmp_path, monkey
     hard = "    weight: hard\n"
     odd = f"rules:\n  - words: [odd]\n    are: title\n{hard}  - words: [odd]\n    are: date\n{hard}"
     (tmp_path / "odd.yaml").write_text(odd)
-    code, _, err = run(command, home / "refs.model", tmp_path / "odd.tsv", "-c", tmp_path / "odd.yaml")
+    code, _, err = run(command, home / "refs.model", tmp_path / "odd.tsv", "-r", tmp_path / "odd.yaml")
     assert code == 0
     assert len(err.splitlines()) == 1
     assert err.startswith(f"semistruct: warning: {tmp_path / 'odd.tsv'}:7: 'odd is title' and 'odd is date' cannot all")
@@ -372,8 +369,8 @@ def test_evaluation_is_under_the_rules_of_the_model(good, home):
     def evaluated(*options):
         return json.loads(good("evaluate", home / "refs.model", home / "test.tsv", *options, "--json"))
 
-    default, free, other = evaluated(), evaluated("--no-rules"), evaluated("-c", home / "rules.yaml")
-    assert default["token_accuracy"] == model.score(test.tokens, test.labels, constraints=True)
+    default, free, other = evaluated(), evaluated("--no-rules"), evaluated("-r", home / "rules.yaml")
+    assert default["token_accuracy"] == model.score(test.tokens, test.labels, rules=True)
     assert free["token_accuracy"] == model.score(test.tokens, test.labels)
     assert default["token_accuracy"] != free["token_accuracy"]
     assert (default["rules"], free["rules"], other["rules"]) == (True, False, True)
@@ -387,13 +384,13 @@ def test_evaluation_is_under_the_rules_of_the_model(good, home):
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_rules_and_none_of_them_are_refused(rejected, home, command):
-    options = ["-c", home / "rules.yaml", "--no-rules"]
+    options = ["-r", home / "rules.yaml", "--no-rules"]
     assert "--no-rules are both given" in rejected(command, home / "refs.model", home / "test.tsv", *options)
 
 
 def test_rules_for_a_model_without(good, home, tmp_path):
     good("train", home / "train.tsv", *QUICK, "-o", tmp_path / "m")
-    out = good("predict", tmp_path / "m", home / "test.tsv", "-c", home / "rules.yaml")
+    out = good("predict", tmp_path / "m", home / "test.tsv", "-r", home / "rules.yaml")
     assert all(part.splitlines()[0].endswith("\tdate") for part in out.strip().split("\n\n"))
 
 
@@ -407,7 +404,7 @@ def test_corpus_rules_hold_for_the_whole_input(good, tmp_path):
 
     def share(*options):
         good(
-            "predict", tmp_path / "m", tmp_path / "new.tsv", "-c", tmp_path / "r.yaml", "-o", tmp_path / "out", *options
+            "predict", tmp_path / "m", tmp_path / "new.tsv", "-r", tmp_path / "r.yaml", "-o", tmp_path / "out", *options
         )
         labels = [y for row in read(tmp_path / "out").labels for y in row]
         return labels.count("note") / len(labels)
@@ -417,13 +414,13 @@ def test_corpus_rules_hold_for_the_whole_input(good, tmp_path):
 
 
 def test_the_rules_of_a_model_are_shown(good, home):
-    rules = Constraints.from_file("citations")
+    rules = Rules.from_file("citations")
     shown = json.loads(good("dump", home / "refs.model", "-k", 1, "--json"))
-    assert shown["params"]["constraints"] == json.loads(json.dumps(dump_rules(rules)))
+    assert shown["params"]["rules"] == json.loads(json.dumps(rules.to_dict()))
     assert shown["rules"] == [rule.text for rule in rules.rules]
     out = good("dump", home / "refs.model", "-k", 1)
     assert all(f"rule: {rule.text}\n" in out for rule in rules.rules)
-    assert "Constraints(" not in out
+    assert "Rules(" not in out
 
 
 # ---- methods and their parameters
@@ -458,11 +455,11 @@ def test_values_are_read(text):
 
 
 PATHS = {
-    "pr": (["-c", "citations-codl", "-p", "rounds=2"], "expectations"),
-    "daso": (["-c", "citations-codl", "-p", "schedule=2,1", "-p", "rounds=1"], "expectations"),
-    "ap": (["-c", "citations-ap", "-p", "rounds=1", "-p", "online=yes"], "expectations"),
-    "ge": (["-c", "OUT/shares.yaml"], "shares"),
-    "codl": (["-c", "citations-codl", "-p", "rounds=1", "-p", "k=2", "-p", "base=ssvm"], "explanation"),
+    "pr": (["-r", "citations-codl", "-p", "rounds=2"], "expectations"),
+    "daso": (["-r", "citations-codl", "-p", "schedule=2,1", "-p", "rounds=1"], "expectations"),
+    "ap": (["-r", "citations-ap", "-p", "rounds=1", "-p", "online=yes"], "expectations"),
+    "ge": (["-r", "OUT/shares.yaml"], "shares"),
+    "codl": (["-r", "citations-codl", "-p", "rounds=1", "-p", "k=2", "-p", "base=ssvm"], "explanation"),
 }
 
 
@@ -488,7 +485,7 @@ def test_every_method_of_a_path_trains_reports_draws_and_keeps_its_state(good, h
 
 
 def test_an_hmm_trains(good, home, tmp_path):
-    out = good("train", home / "train.tsv", "-m", "hmm", "-o", tmp_path / "m", "-c", "citations", "-p", "smoothing=0.1")
+    out = good("train", home / "train.tsv", "-m", "hmm", "-o", tmp_path / "m", "-r", "citations", "-p", "smoothing=0.1")
     assert "learned 13 labels" in out
     assert load(tmp_path / "m").smoothing == 0.1
 

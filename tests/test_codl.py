@@ -31,10 +31,10 @@ from matching_cases import agrees, matching_cases, near, some_known
 from rule_strategies import built
 from semistruct import CODL, HMM, SSVM, AnnealedSSVM, load
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import Constraints, Function, Proportion
-from semistruct.constraints.base import HARD
 from semistruct.errors import DataError, ParameterError, RuleWarning
 from semistruct.methods.codl import PENALTY, blend, shares
+from semistruct.rules import Function, Proportion, Rules
+from semistruct.rules.base import HARD
 from strategies import seeds
 from test_checkpoints import Killed, stopping
 from test_hmm import counted, same_numbers, weights_by_name
@@ -46,8 +46,8 @@ ROUGH_SSVM = {"C": 1.0, "features": ["word", "shape"], "tol": 0.1}
 
 
 def on_citations(params=None, **kwargs):
-    model = CODL(**{"constraints": CITATIONS, **SMALL, **(params or {})})
-    return model.fit(*LABELLED, unlabeled=UNLABELLED, **kwargs)
+    model = CODL(**{"rules": CITATIONS, **SMALL, **(params or {})})
+    return model.fit(*LABELLED, pool=UNLABELLED, **kwargs)
 
 
 # ---- the labellings
@@ -76,7 +76,7 @@ def test_the_k_best_labellings_are_those_of_enumeration(case, data):
 
 def test_functions_choose_among_the_candidates():
     rules = [Function(long_titles, weight=5.0)]
-    with_function = on_citations({"constraints": Constraints([*CITATIONS.rules, *rules], CITATIONS.labels), "k": 2})
+    with_function = on_citations({"rules": Rules([*CITATIONS.rules, *rules], CITATIONS.labels), "k": 2})
     without = on_citations({"k": 2})
     long = [sum(long_titles(None, row) for row in model.labels_) for model in (with_function, without)]
     assert long[0] < long[1]
@@ -139,9 +139,9 @@ def test_rounds_as_in_plain_python(seed, k, gamma):
     priced = [{**rule, **open_rule.get(next(iter(rule)), {})} for rule in rules]
     points = twin(tokens[:4], y, tokens[4:], priced, labels, a=0.1, gamma=gamma, k=k, rounds=2)
     assume(points is not None)
-    constraints = Constraints([built(rule) for rule in rules], labels)
-    model = CODL(HMM(0.1), constraints, k=k, gamma=gamma, rounds=2, penalty=0.7)
-    model.fit(tokens[:4], y, unlabeled=tokens[4:], keep_models=True)
+    ruleset = Rules([built(rule) for rule in rules], labels)
+    model = CODL(HMM(0.1), ruleset, k=k, gamma=gamma, rounds=2, penalty=0.7)
+    model.fit(tokens[:4], y, pool=tokens[4:], keep_models=True)
     for found, wanted in zip(model.models_, points, strict=True):
         same_numbers(weights_by_name(found), wanted)
 
@@ -156,14 +156,14 @@ def test_weights_of_other_methods_are_mixed_as_they_are():
 @pytest.mark.parametrize("base", [HMM(), SSVM(**ROUGH_SSVM)], ids=["hmm", "ssvm"])
 def test_with_nothing_but_the_supervised_model_nothing_changes(base):
     model = on_citations({"base": base, "gamma": 1.0, "k": 1, "select": "last"})
-    alone = clone(base).set_params(constraints=Constraints([], CITATIONS.labels)).fit(*LABELLED)
+    alone = clone(base).set_params(rules=Rules([], CITATIONS.labels)).fit(*LABELLED)
     assert model.predict(HELD_OUT[0]) == alone.predict(HELD_OUT[0])
 
 
 def test_without_rules_and_with_one_labelling_it_is_hard_em():
-    model = CODL(k=1, rounds=1, gamma=0.0, select="last").fit(X, Y, unlabeled=POOL)
+    model = CODL(k=1, rounds=1, gamma=0.0, select="last").fit(X, Y, pool=POOL)
     supervised = HMM().fit([*X, *POOL], [*Y, *[None] * len(POOL)])
-    again = HMM(constraints=Constraints([], ["author", "date"])).fit(POOL, supervised.predict(POOL))
+    again = HMM(rules=Rules([], ["author", "date"])).fit(POOL, supervised.predict(POOL))
     same_numbers(weights_by_name(model), weights_by_name(again))
 
 
@@ -213,15 +213,15 @@ def test_known_labels_are_kept():
             seen.append(all(np.all((found.labels[r] == known) | (known < 0)) for r in range(self.k)))
             return super()._told(task, state, found)
 
-    model = Keeping(constraints=CITATIONS, **SMALL).fit(tokens, labels)
+    model = Keeping(rules=CITATIONS, **SMALL).fit(tokens, labels)
     assert seen == [True] * 3
     assert model.labels_ == []
 
 
 def test_corpus_rules_are_told_to_play_no_part():
-    rules = Constraints([*CITATIONS.rules, Proportion({"author": 0.3})], CITATIONS.labels)
+    rules = Rules([*CITATIONS.rules, Proportion({"author": 0.3})], CITATIONS.labels)
     with pytest.warns(RuleWarning, match="not from '30% author'"):
-        model = on_citations({"constraints": rules})
+        model = on_citations({"rules": rules})
     same_weights(model, on_citations())
 
 
@@ -236,7 +236,7 @@ def test_without_unlabelled_data_it_is_the_supervised_model():
 
 def test_with_a_structural_svm():
     model = on_citations({"base": SSVM(**ROUGH_SSVM), "k": 2, "rounds": 1})
-    alone = SSVM(**ROUGH_SSVM, constraints=CITATIONS).fit(*LABELLED)
+    alone = SSVM(**ROUGH_SSVM, rules=CITATIONS).fit(*LABELLED)
     assert model.score(*HELD_OUT) > alone.score(*HELD_OUT)
     assert model.C_ == 1.0
     assert model.features == ["word", "shape"]
@@ -260,7 +260,7 @@ def test_the_base_is_not_touched():
 )
 def test_a_base_that_cannot_learn_is_refused(base):
     with pytest.raises(ParameterError, match=r"base must be None or a supervised method .* learner\(n_labels\)"):
-        CODL(base).fit(X, Y, unlabeled=POOL)
+        CODL(base).fit(X, Y, pool=POOL)
 
 
 @pytest.mark.parametrize(
@@ -274,19 +274,19 @@ def test_a_base_that_cannot_learn_is_refused(base):
         ({"rounds": 0}, "rounds must be"),
         ({"penalty": 0}, "penalty must be a number > 0"),
         ({"base": HMM(smoothing=0)}, r"HMM\(smoothing=0\): smoothing must be a number > 0"),
-        ({"base": HMM(constraints=CITATIONS)}, "give the constraints to CODL, not to its base"),
+        ({"base": HMM(rules=CITATIONS)}, "give the rules to CODL, not to its base"),
         ({"select": "dev"}, "no dev data"),
     ],
     ids=str,
 )
 def test_bad_parameters(params, words):
     with pytest.raises(ParameterError, match=words):
-        CODL(**params).fit(X, Y, unlabeled=POOL)
+        CODL(**params).fit(X, Y, pool=POOL)
 
 
 def test_no_labels():
     with pytest.raises(DataError, match="no sequence has a label"):
-        CODL().fit([["a"]], [None], unlabeled=POOL)
+        CODL().fit([["a"]], [None], pool=POOL)
 
 
 # ---- an estimator like the others
@@ -294,7 +294,7 @@ def test_no_labels():
 
 def test_threads_do_not_matter():
     pool = CORPUS.tokens[6:]
-    one, two = (CODL(constraints=CITATIONS, n_jobs=n, **SMALL).fit(*LABELLED, unlabeled=pool) for n in (1, 2))
+    one, two = (CODL(rules=CITATIONS, n_jobs=n, **SMALL).fit(*LABELLED, pool=pool) for n in (1, 2))
     same_fit(one, two)
 
 
@@ -317,7 +317,7 @@ def test_parameters_of_the_base_are_parameters():
     assert clone(model).base.smoothing == 0.5
     assert clone(model).base is not model.base
     search = GridSearchCV(CODL(HMM(), k=2, rounds=1), {"base__smoothing": [0.01, 10.0]}, cv=2)
-    search.fit(*LABELLED, unlabeled=UNLABELLED[:10])
+    search.fit(*LABELLED, pool=UNLABELLED[:10])
     assert search.best_params_ == {"base__smoothing": 0.01}
 
 
@@ -329,4 +329,4 @@ def test_a_saved_model_knows_its_base(tmp_path, base):
     wanted = {k: v for k, v in model.get_params().items() if k != "base"}
     assert {k: v for k, v in again.get_params().items() if k != "base"} == wanted
     assert type(again.base) is type(base)
-    assert again.predict(HELD_OUT[0], constraints=True) == model.predict(HELD_OUT[0], constraints=True)
+    assert again.predict(HELD_OUT[0], rules=True) == model.predict(HELD_OUT[0], rules=True)

@@ -12,12 +12,12 @@ from annealed_cases import CITATIONS, CORPUS, HELD_OUT, LABELLED, POOL, UNLABELL
 from semistruct import ContinuousTransductiveSSVM, load
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import Constraints, Proportion, StartsWith
 from semistruct.errors import ParameterError
+from semistruct.fitting.state import State
+from semistruct.fitting.supervised import MarginLearner
+from semistruct.fitting.task import Task
 from semistruct.methods.continuous import Learning, wanted_shares
-from semistruct.methods.state import State
-from semistruct.methods.supervised import MarginLearner
-from semistruct.methods.task import Task
+from semistruct.rules import Proportion, Rules, StartsWith
 from semistruct.solvers.working_sets import (
     SOFT,
     Shares,
@@ -154,7 +154,7 @@ def small_learning(seed):
     tokens = [[str(t) for t in rng.choice(list("abcd"), rng.integers(1, 5))] for _ in range(6)]
     labels = [[str(z) for z in rng.choice(list("xyz"), len(row))] for row in tokens[:3]]
     labels[0] = [None, *labels[0][1:]] if len(labels[0]) > 1 else labels[0]
-    given = {"features": ["word"], "constraints": Constraints([], labels="xyz"), "sample_weight": None}
+    given = {"features": ["word"], "rules": Rules([], labels="xyz"), "sample_weight": None}
     task = Task.of(tokens[:3], labels, tokens[3:], **given)
     F, K = task.batch.n_features, task.batch.n_kinds
     chain = ChainWeights(rng.normal(size=(F, 3)), rng.normal(size=(K, 3, 3)))
@@ -186,7 +186,7 @@ def test_the_labellings_in_the_way_join(seed):
 
 def test_the_supervised_part_is_a_smoothed_ssvm():
     """Huber's hinge and the softmax are no further from the hinge loss than 1/2 and SOFT log of the set."""
-    task = Task.of(*LABELLED, None, features=["word"], constraints=None, sample_weight=None)
+    task = Task.of(*LABELLED, None, features=["word"], rules=None, sample_weight=None)
     batch, known, weight = task.labelled
     hard = MarginLearner(len(task.labels), 1e-3, 1000, 0, 1).learn(batch, known, 0.5 * weight)
     learning = Learning.of(task, State(hard.chain), 1)
@@ -200,7 +200,7 @@ def test_the_supervised_part_is_a_smoothed_ssvm():
 
 def test_shares_are_those_of_rules_or_of_the_labels():
     def shares(rules):
-        given = {"features": ["word"], "constraints": Constraints(rules), "sample_weight": None}
+        given = {"features": ["word"], "rules": Rules(rules), "sample_weight": None}
         return wanted_shares(Task.of(X, Y, POOL, **given), 1.0)
 
     found = shares([StartsWith("author")])
@@ -215,9 +215,9 @@ def test_shares_are_those_of_rules_or_of_the_labels():
 # ---- fitting
 
 
-def on_citations(params=None, unlabeled=UNLABELLED, **kwargs):
-    given = {**SHORT, "constraints": CITATIONS, **(params or {})}
-    return ContinuousTransductiveSSVM(**given).fit(*LABELLED, unlabeled=unlabeled, **kwargs)
+def on_citations(params=None, pool=UNLABELLED, **kwargs):
+    given = {**SHORT, "rules": CITATIONS, **(params or {})}
+    return ContinuousTransductiveSSVM(**given).fit(*LABELLED, pool=pool, **kwargs)
 
 
 @pytest.fixture(scope="module")
@@ -238,7 +238,7 @@ def test_fit_goes_along_the_schedule(fitted):
 
 
 def test_threads_do_not_change_the_result():
-    one, two = (on_citations({"n_jobs": n, "rounds": 1}, unlabeled=CORPUS.tokens[N:]) for n in (1, 2))
+    one, two = (on_citations({"n_jobs": n, "rounds": 1}, pool=CORPUS.tokens[N:]) for n in (1, 2))
     same_fit(one, two)
 
 
@@ -262,7 +262,7 @@ def test_a_resumed_fit_is_the_uninterrupted_one(fitted, tmp_path, after):
 
 def test_partial_labels_and_automatic_C():
     partial = ["author", None, None, "date"]
-    model = ContinuousTransductiveSSVM(C="auto", **SHORT).fit([X[1], *X], [partial, *Y], unlabeled=POOL)
+    model = ContinuousTransductiveSSVM(C="auto", **SHORT).fit([X[1], *X], [partial, *Y], pool=POOL)
     assert len(model.labels_) == len(POOL)
     assert [row["C"] for row in model.search_] == list(MarginLearner.grid)
 

@@ -176,7 +176,7 @@ CITATIONS = {
     "train": "A\tauthor\tf=1\tg\n.\tauthor\tf=2\tg\nSorting\ttitle\tf\tg\n\nB\tauthor\tf\tg\n",
     "dev": "C\tauthor\tf\n\n",
     "test": "D\tauthor\tf\nX\ttitle\tf\n\nE\tauthor\tf\n",
-    "unlabeled": "F\tO\tf\nG\tO\tf\n\nD\tO\tf\nX\tO\tf\n\nH\tO\tf\n",
+    "pool": "F\tO\tf\nG\tO\tf\n\nD\tO\tf\nX\tO\tf\n\nH\tO\tf\n",
 }
 PAGE = (
     "<title> On {0}-folds: a view +L+ of AT&T's O(n) </title> <author> Ann {0}, B. Bee </author> +L+ +L+ stray "
@@ -204,8 +204,8 @@ def test_citations(publish, server):
     assert [len(corpus) for corpus in parts.values()] == [2, 1, 2, 2]
     assert parts["train"].tokens == [["A", ".", "Sorting"], ["B"]]
     assert parts["train"].labels == [["author", "author", "title"], ["author"]]
-    assert parts["unlabeled"].tokens == [["F", "G"], ["H"]]
-    assert parts["unlabeled"].labels == [None, None]
+    assert parts["pool"].tokens == [["F", "G"], ["H"]]
+    assert parts["pool"].labels == [None, None]
     assert len(server.asked) == 4
 
 
@@ -229,7 +229,7 @@ def test_headers(publish, border):
     assert example.tokens == title + author + email + note
     assert example.labels == ["title"] * 14 + ["author"] * 7 + ["email"] * 5 + ["note"] * 4
     assert [parts[part].tokens[0][1] for part in PARTS] == ["N0-folds", "N100-folds", "N200-folds", "N300-folds"]
-    assert parts["unlabeled"].labels == [None, None]
+    assert parts["pool"].labels == [None, None]
 
 
 def test_headers_in_another_encoding(publish):
@@ -279,7 +279,7 @@ def test_get(good, publish, server, tmp_path, monkeypatch):
     assert read(folder / "unlabeled.txt").tokens == [["F", "G"], ["H"]]
     monkeypatch.chdir(tmp_path)
     result = json.loads(good("data", "get", "citations", "--json"))
-    assert result["sequences"] == {"train": 2, "dev": 1, "test": 2, "unlabeled": 2}
+    assert result["sequences"] == {"train": 2, "dev": 1, "test": 2, "pool": 2}
     assert left_behind(tmp_path / "citations") == left_behind(folder)
     assert len(server.asked) == 4
 

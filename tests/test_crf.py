@@ -17,9 +17,9 @@ import brute
 from annealed_cases import HELD_OUT, LABELLED, POOL, X, Y, same_weights
 from semistruct import CRF, load
 from semistruct.batch import SequenceBatch
-from semistruct.constraints import Constraints, StartsWith
 from semistruct.errors import DataError, ParameterError
 from semistruct.methods.crf import LikelihoodLearner
+from semistruct.rules import Rules, StartsWith
 from semistruct.solvers.crf import PERIOD, Columns, Expected, Objective, solve
 from semistruct.solvers.merging import merged
 from strategies import batches, chains_of, dense, random_batch, random_chain, seeds, some_known
@@ -192,7 +192,7 @@ def test_a_mixture_is_learned_as_copies_would_be():
 
 @pytest.fixture(scope="module")
 def fitted():
-    return CRF(**SMALL, constraints=Constraints([StartsWith(["author", "date"])])).fit(X, Y)
+    return CRF(**SMALL, rules=Rules([StartsWith(["author", "date"])])).fit(X, Y)
 
 
 def chains(model, sequences):
@@ -290,7 +290,7 @@ def test_habits_of_estimators(tmp_path, fitted):
     assert type(again) is CRF
     assert again.get_params() == fitted.get_params()
     same_weights(again, fitted)
-    assert again.predict(POOL, constraints=True) == fitted.predict(POOL, constraints=True)
+    assert again.predict(POOL, rules=True) == fitted.predict(POOL, rules=True)
     found = GridSearchCV(CRF(), {"l1": [100.0, 0.0]}, cv=2, n_jobs=1).fit(*LABELLED)
     assert found.best_params_ == {"l1": 0.0}
     assert found.predict(POOL) == found.best_estimator_.predict(POOL)
@@ -317,7 +317,7 @@ BAD = [
     *[("l1", value) for value in (-0.1, float("inf"), "much", None)],
     *[("tol", value) for value in (0, -1, None)],
     *[("max_iterations", value) for value in (0, 1.5, None)],
-    *[("n_jobs", 0), ("random_state", -1), ("features", 3), ("constraints", "citations")],
+    *[("n_jobs", 0), ("random_state", -1), ("features", 3), ("rules", "citations")],
 ]
 
 

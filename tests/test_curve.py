@@ -6,11 +6,11 @@ import pytest
 from matplotlib.image import imread
 from numpy.testing import assert_allclose
 
-from semistruct import SSVM, Constraints, make_citations, read, write
+from semistruct import SSVM, Rules, make_citations, read, write
 from semistruct.errors import DataError, ParameterError
 from semistruct.experiments.curve import Curve, advice, expected_gain, learning_curve, sensible_sizes
 
-QUICK = ("--folds", "2", "-f", "word", "-f", "shape", "--sizes", "3,6", "--threads", "1")
+QUICK = ("--folds", "2", "-f", "word", "-f", "shape", "--sizes", "3,6", "--jobs", "1")
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def found(home):
     corpus, pool = read(home / "labelled.tsv"), read(home / "pool.txt")
-    rules = Constraints.from_file("citations")
+    rules = Rules.from_file("citations")
     return learning_curve(
         corpus, pool.tokens, rules, folds=2, sizes=[3, 6], features=["word", "shape"], jobs=1
     )  # fmt: skip
@@ -43,20 +43,20 @@ def test_the_curve_is_cross_validation(home, found):
 
     corpus, order = read(home / "labelled.tsv"), list(range(14))
     random.Random(0).shuffle(order)
-    rules, scores = Constraints.from_file("citations"), []
+    rules, scores = Rules.from_file("citations"), []
     for fold in range(2):
         held, rest = order[fold::2], [i for k, i in enumerate(order) if k % 2 != fold]
         assert not set(held) & set(rest)
-        model = SSVM(C="auto", features=["word", "shape"], constraints=rules, n_jobs=1)
+        model = SSVM(C="auto", features=["word", "shape"], rules=rules, n_jobs=1)
         model.fit([corpus.tokens[i] for i in rest[:3]], [corpus.labels[i] for i in rest[:3]])
         gold = [corpus.tokens[i] for i in held], [corpus.labels[i] for i in held]
-        scores.append(model.score(*gold, constraints=True))
+        scores.append(model.score(*gold, rules=True))
     assert found.scores["supervised"][0] == scores
     assert [len(runs) for runs in found.scores["annealed"]] == [2, 2]
 
 
 def test_the_command_is_the_librarys(home, found, good, tmp_path):
-    args = ("curve", home / "labelled.tsv", "-u", home / "pool.txt", "-c", "citations", *QUICK)
+    args = ("curve", home / "labelled.tsv", "-u", home / "pool.txt", "-r", "citations", *QUICK)
     told = json.loads(good(*args, "-o", tmp_path / "curve.png", "--json"))
     assert told["curve"] == found.rows()
     assert told["advice"] == advice(found)
@@ -111,7 +111,7 @@ def test_wrong_usage(home, run, tmp_path):
         (["--sizes", "few"], "--sizes is 'few', expected numbers such as 5,10,20"),
         (["-o", tmp_path / "curve.pdf"], "a plot is written as .png or .svg"),
         (["-o", tmp_path / "none" / "curve.png"], "cannot write: no such folder"),
-        (["-c", "nothing"], "no rules file nothing"),
+        (["-r", "nothing"], "no rules file nothing"),
         (["--label-column", "5"], "labelled.tsv:1: no label column 5"),
         (["--scheme", "BIO"], "no label scheme 'BIO'"),
     ):

@@ -21,11 +21,10 @@ from typing import NamedTuple
 
 import pytest
 
-from semistruct import constraints
+from semistruct import rules
 from semistruct.cli import main
-from semistruct.constraints.files import parse_rules
-from semistruct.constraints.rules import VOCABULARY
 from semistruct.methods import METHODS
+from semistruct.rules.vocabulary import VOCABULARY
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md") if "results" not in path.parts)
@@ -69,7 +68,7 @@ def run_command(line, where, monkeypatch):
 def rules_of(body):
     """The rules of a file, or of a part of its list."""
     whole = body if re.search(r"^rules:", body, re.MULTILINE) else f"rules:\n{body}"
-    return parse_rules(whole)
+    return rules.Rules.from_text(whole)
 
 
 def shows(printed, expected):
@@ -107,7 +106,7 @@ def test_every_rule_is_shown_in_both_languages_alike():
     seen, page = set(), blocks("rules.md")
     for yaml, python in pairwise(page):
         if yaml.language == "yaml" and python.body.startswith("rule = "):
-            names = vars(constraints).copy()
+            names = vars(rules).copy()
             exec(python.body, names)
             (rule,) = rules_of(yaml.body).rules
             assert rule == names["rule"], yaml.line

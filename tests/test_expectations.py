@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import brute_projection
 from rule_strategies import EVERY_KIND, built, corpora, descriptions, has_expectation
-from semistruct.constraints import AtMostOnce, Constraints, Function, MaxLength, MinLength, Order, StartsWith
-from semistruct.constraints.expectations import Expectations, Rows
 from semistruct.errors import ParameterError
+from semistruct.expectations.rows import Expectations, Rows
+from semistruct.rules import AtMostOnce, Function, MaxLength, MinLength, Order, Rules, StartsWith
 
 ROUNDING = 1e-9
 X = [["pp", "a", ".", "b"], ["pp", "ca"], ["x1", "."]]  # eight tokens
@@ -24,7 +24,7 @@ def tenth(n):
 
 
 def expectations(rules, X=X, labels=LABELS):
-    return Expectations.of(Constraints([built(rule) for rule in rules]).compile(X, labels), lambda level, n: tenth(n))
+    return Expectations.of(Rules([built(rule) for rule in rules]).compile(X, labels), lambda level, n: tenth(n))
 
 
 def plain(rows):
@@ -181,6 +181,6 @@ def own(tokens, labels):
     ],
 )
 def test_rules_without_an_expectation_are_refused_by_name(rule, message):
-    tables = Constraints([StartsWith("a"), rule]).compile(X, LABELS)
+    tables = Rules([StartsWith("a"), rule]).compile(X, LABELS)
     with pytest.raises(ParameterError, match=message):
         Expectations.of(tables, lambda level, n: tenth(n))

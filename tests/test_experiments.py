@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from experiment_cases import LENGTHS, material, numbered, record, some_records
-from semistruct import Constraints
+from semistruct import Rules
 from semistruct.corpus import Example
 from semistruct.errors import DataError, ParameterError
 from semistruct.experiments import fitting, lineup, statistics
@@ -172,7 +172,7 @@ def test_synthetic_parts_differ():
 def test_every_method_can_learn_with_its_rules(corpus):
     for name in lineup.applying(corpus):
         found = lineup.learning(corpus, name)
-        listed = Constraints.from_file(found.name)
+        listed = Rules.from_file(found.name)
         assert len(found.rules) + len(found.left_out) == len(listed)
         assert found.rules.rules
         lineup.predicting(corpus, name)
@@ -201,7 +201,7 @@ def test_the_best_setting_on_dev_data_is_taken():
     entry = lineup.Entry("x", "ssvm", tries=({"max_passes": 1, "tol": 100.0}, {"tol": 0.01}))
     data = made("synthetic", few=True)
     learn = data.train.tokens[:8], data.train.labels[:8]
-    rules = Constraints.from_file("citations-codl")
+    rules = Rules.from_file("citations-codl")
     task = fitting.Task(learn, (data.dev.tokens, data.dev.labels), [], "paper", rules, rules, jobs=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -224,16 +224,16 @@ def test_a_run_has_the_scores_of_its_estimator(one_run):
     from semistruct import AnnealedSSVM
 
     data, found = one_run
-    draw, rules = data.draw("5", 1), Constraints.from_file("citations-codl")
-    model = AnnealedSSVM(C="auto", features="paper", constraints=rules, schedule=[1.0, 10.0], rounds=2, select="dev")
+    draw, rules = data.draw("5", 1), Rules.from_file("citations-codl")
+    model = AnnealedSSVM(C="auto", features="paper", rules=rules, schedule=[1.0, 10.0], rounds=2, select="dev")
     model.fit(
         [e.tokens for e in draw.learn], [e.labels for e in draw.learn],
-        unlabeled=data.pool.tokens, dev=(data.dev.tokens, data.dev.labels),
+        pool=data.pool.tokens, dev=(data.dev.tokens, data.dev.labels),
     )  # fmt: skip
     gold = [e.tokens for e in draw.report], [e.labels for e in draw.report]
     for decoding in ("plain", "rules"):
         i = found["chosen"][decoding]["dev"]
-        assert found["points"][i][decoding] == model.score(*gold, constraints=decoding == "rules")
+        assert found["points"][i][decoding] == model.score(*gold, rules=decoding == "rules")
         kept = found["outcomes"][decoding][str(i)]
         assert kept["token_accuracy"] == found["points"][i][decoding]
         assert sum(kept["right"]) / sum(found["tokens"]) == kept["token_accuracy"]
@@ -259,7 +259,7 @@ def test_reported_sequences_join_the_pool_where_that_is_wanted():
 
 def test_broken_rules_and_confusion_are_counted():
     report = [Example(["A", "B"], ["author", "title"]), Example(["C"], ["author"])]
-    judged = Judged(report, [4, 7], Constraints.from_file("citations-codl"))
+    judged = Judged(report, [4, 7], Rules.from_file("citations-codl"))
     predicted = [["title", "title"], ["author"]]
     found = judged.outcome(predicted)
     assert found["right"] == [1, 1]

@@ -17,21 +17,21 @@ from matching_cases import level, random_case
 from rule_strategies import descriptions, has_expectation
 from semistruct import CRF
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import (
+from semistruct.errors import ParameterError
+from semistruct.expectations.shares import Shares, WithShares
+from semistruct.methods.ge import GeneralizedExpectation
+from semistruct.rules import (
     AtMostOnce,
     ChangeOnlyOn,
-    Constraints,
     Count,
     Function,
     MinLength,
     Pattern,
     Proportion,
+    Rules,
     StartsWith,
     Words,
 )
-from semistruct.errors import ParameterError
-from semistruct.matching.shares import Shares, WithShares
-from semistruct.methods.ge import GeneralizedExpectation
 from semistruct.solvers.crf import Objective
 from strategies import dense, seeds
 
@@ -154,12 +154,12 @@ def test_with_another_objective():
 
 # ---- the estimator
 
-RULES = Constraints([Proportion({"date": (0.5, 0.6)}), Words(["."], are="date", level="corpus", fraction=0.9)])
+RULES = Rules([Proportion({"date": (0.5, 0.6)}), Words(["."], are="date", level="corpus", fraction=0.9)])
 
 
 def fit(*, params=None, **given):
-    model = GeneralizedExpectation(**{**FEATURES, "constraints": RULES, **(params or {})})
-    return model.fit(X, Y, **{"unlabeled": POOL, **given})
+    model = GeneralizedExpectation(**{**FEATURES, "rules": RULES, **(params or {})})
+    return model.fit(X, Y, **{"pool": POOL, **given})
 
 
 def test_the_fit_moves_shares_to_their_targets():
@@ -196,28 +196,28 @@ def test_labels_and_known_labels():
     model = fit(params={"select": "last"})
     assert model.labels_ == model.predict(POOL)
     assert len(model.predict_marginals(POOL)) == len(POOL)
-    partial = GeneralizedExpectation(**FEATURES, constraints=RULES, select="last")
-    partial.fit([*X, POOL[0]], [*Y, ["date", None, None]], unlabeled=POOL[1:])
+    partial = GeneralizedExpectation(**FEATURES, rules=RULES, select="last")
+    partial.fit([*X, POOL[0]], [*Y, ["date", None, None]], pool=POOL[1:])
     assert partial.labels_ == partial.predict(POOL[1:])
 
 
 def test_a_label_without_examples_is_learned_from_a_rule():
-    rules = Constraints([Words(["."], are="title", level="corpus")], labels=["title"])
-    model = fit(params={"constraints": rules, "ratio": 100.0, "select": "last"})
+    rules = Rules([Words(["."], are="title", level="corpus")], labels=["title"])
+    model = fit(params={"rules": rules, "ratio": 100.0, "select": "last"})
     assert model.predict([["C", "."]])[0][1] == "title"
 
 
 def test_threads_do_not_change_the_result():
-    rules = Constraints([Pattern(r"\d+", are="date", level="corpus"), ChangeOnlyOn("punctuation", fraction=0.05)])
-    params = {**FEATURES, "constraints": rules, "tol": 0.01}
-    one, two = (GeneralizedExpectation(**params, n_jobs=n).fit(*LABELLED, unlabeled=CORPUS.tokens[N:]) for n in (1, 2))
+    rules = Rules([Pattern(r"\d+", are="date", level="corpus"), ChangeOnlyOn("punctuation", fraction=0.05)])
+    params = {**FEATURES, "rules": rules, "tol": 0.01}
+    one, two = (GeneralizedExpectation(**params, n_jobs=n).fit(*LABELLED, pool=CORPUS.tokens[N:]) for n in (1, 2))
     same_fit(one, two)
     assert one.shares_ == two.shares_
 
 
 @pytest.mark.parametrize("rules", [None, RULES])
 def test_without_unlabelled_data_it_is_the_random_field(rules):
-    model = fit(unlabeled=None, params={"constraints": rules})
+    model = fit(pool=None, params={"rules": rules})
     same_weights(model, CRF(**FEATURES).fit(X, Y))
     assert model.shares_ == model.labels_ == []
 
@@ -271,12 +271,12 @@ REFUSED = {
 def test_rules_that_are_not_about_shares_are_refused(kind):
     rule, message = REFUSED[kind]
     with pytest.raises(ParameterError, match=message):
-        fit(params={"constraints": Constraints([Proportion({"date": 0.5}), rule])})
+        fit(params={"rules": Rules([Proportion({"date": 0.5}), rule])})
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("ratio", 0), ("C", 0), ("max_iterations", 0), ("tol", -1), ("select", "x"), ("constraints", [])],
+    [("ratio", 0), ("C", 0), ("max_iterations", 0), ("tol", -1), ("select", "x"), ("rules", [])],
 )
 def test_bad_parameters_are_refused_at_fit(name, value):
     with pytest.raises(ParameterError, match=rf"GeneralizedExpectation\({name}=.*\): {name} must be "):
@@ -284,5 +284,5 @@ def test_bad_parameters_are_refused_at_fit(name, value):
 
 
 def test_parameters_go_in_and_out():
-    model = GeneralizedExpectation(C=2.0, ratio=3.0, constraints=RULES, tol=0.1, n_jobs=1, random_state=5)
+    model = GeneralizedExpectation(C=2.0, ratio=3.0, rules=RULES, tol=0.1, n_jobs=1, random_state=5)
     assert clone(model).get_params() == model.get_params()

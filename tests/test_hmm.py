@@ -14,12 +14,12 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from rule_strategies import corpora
-from semistruct import HMM, SSVM, Constraints, load, make_citations
+from semistruct import HMM, SSVM, Rules, load, make_citations
 from semistruct.batch import UNKNOWN
-from semistruct.constraints import StartsWith
 from semistruct.errors import DataError, ParameterError
+from semistruct.fitting.supervised import learn_mixture
 from semistruct.methods.hmm import CountLearner
-from semistruct.methods.supervised import learn_mixture
+from semistruct.rules import StartsWith
 from strategies import batches, seeds
 
 light = settings(deadline=None, max_examples=60)
@@ -166,9 +166,9 @@ def test_unseen_words_say_nothing():
 
 
 def test_labels_without_examples_can_be_predicted():
-    rules = Constraints([StartsWith("editor", weight="hard")], labels=["author", "date", "editor"])
-    model = HMM(constraints=rules).fit(X, Y)
-    assert model.predict([["K", ".", "Godel"]], constraints=True)[0][0] == "editor"
+    rules = Rules([StartsWith("editor", weight="hard")], labels=["author", "date", "editor"])
+    model = HMM(rules=rules).fit(X, Y)
+    assert model.predict([["K", ".", "Godel"]], rules=True)[0][0] == "editor"
     assert model.predict([["K", ".", "Godel"]]) == [["author"] * 3]
 
 
@@ -206,17 +206,15 @@ def test_filling_in_never_lowers_the_likelihood_of_labels(corpus, data):
 
 def test_rules_n_best_confidence_and_files(tmp_path):
     corpus = make_citations(40, seed=3)
-    rules = Constraints.from_file("citations-codl")
-    model = HMM(constraints=rules).fit(
-        corpus.tokens[:20], corpus.labels[:20], dev=(corpus.tokens[30:], corpus.labels[30:])
-    )
+    rules = Rules.from_file("citations-codl")
+    model = HMM(rules=rules).fit(corpus.tokens[:20], corpus.labels[:20], dev=(corpus.tokens[30:], corpus.labels[30:]))
     rest = corpus.tokens[20:], corpus.labels[20:]
-    assert model.score(*rest, constraints=True) > model.score(*rest) > 0.5
+    assert model.score(*rest, rules=True) > model.score(*rest) > 0.5
     assert [best[0][0] for best in model.predict(rest[0], n_best=3)] == model.predict(rest[0])
     assert all(row.min() >= 0 for row in model.confidence(rest[0]))
     model.save(tmp_path / "m")
     again = load(tmp_path / "m")
-    assert again.predict(rest[0], constraints=True) == model.predict(rest[0], constraints=True)
+    assert again.predict(rest[0], rules=True) == model.predict(rest[0], rules=True)
     assert again.get_params() == model.get_params()
 
 

@@ -14,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 from semistruct import TransductiveSVM
 from semistruct.batch import SequenceBatch
 from semistruct.errors import DataError, ParameterError
-from semistruct.matching.counts import first_labels, swapped, whole_counts
 from semistruct.methods.multiclass import tree_costs
+from semistruct.solvers.class_counts import first_labels, swapped, whole_counts
 from semistruct.solvers.multiclass import hinge, solve_classes
 from semistruct.solvers.sdm import Problem, solve
 
@@ -127,13 +127,13 @@ def test_the_objective_falls_within_each_weight_and_counts_hold(fitted):
     assert fitted.score(POINTS, TRUTH) > 0.85
 
 
-@pytest.mark.parametrize("form", ["unlabeled", "None", "sparse", "text"])
+@pytest.mark.parametrize("form", ["pool", "None", "sparse", "text"])
 def test_forms_of_the_data_make_no_difference(fitted, form):
     order = np.argsort(KNOWN == -1, kind="stable")
     rest = np.flatnonzero(KNOWN == -1)
-    if form == "unlabeled":
+    if form == "pool":
         first = np.flatnonzero(KNOWN >= 0)
-        again = TransductiveSVM().fit(POINTS[first], TRUTH[first], unlabeled=POINTS[rest])
+        again = TransductiveSVM().fit(POINTS[first], TRUTH[first], pool=POINTS[rest])
     elif form == "None":
         again = TransductiveSVM().fit(POINTS[order], [None if k < 0 else int(k) for k in KNOWN[order]])
     elif form == "sparse":
@@ -202,7 +202,7 @@ def test_wrong_parameters_are_named(given, words):
 )
 def test_bad_data_is_told(X, y, more, words):
     with pytest.raises(DataError, match=words):
-        TransductiveSVM().fit(X, y, unlabeled=more)
+        TransductiveSVM().fit(X, y, pool=more)
 
 
 def test_it_is_a_scikit_learn_classifier(fitted):

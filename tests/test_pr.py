@@ -26,27 +26,27 @@ from annealed_cases import (
 )
 from projected_cases import SMALL_RULES, Enumerated, exact, small_task
 from semistruct import CRF
-from semistruct.constraints import (
+from semistruct.errors import ParameterError, RuleWarning
+from semistruct.fitting.path import Run
+from semistruct.fitting.state import State
+from semistruct.fitting.task import Task
+from semistruct.methods.crf import LikelihoodLearner
+from semistruct.methods.daso import DASO, PUBLISHED
+from semistruct.methods.projected import SETTLED, PosteriorRegularization
+from semistruct.rules import (
     AtMostOnce,
-    Constraints,
     Function,
     MinLength,
     Order,
     Proportion,
+    Rules,
     StartsWith,
     Words,
 )
-from semistruct.errors import ParameterError, RuleWarning
-from semistruct.methods.crf import LikelihoodLearner
-from semistruct.methods.daso import DASO, PUBLISHED
-from semistruct.methods.path import Run
-from semistruct.methods.projected import SETTLED, PosteriorRegularization
-from semistruct.methods.state import State
-from semistruct.methods.task import Task
 
 BOTH = [PosteriorRegularization, DASO]
 FEATURES = {"features": SHORT["features"]}
-PUBLIC = Constraints.from_file("citations-daso")
+PUBLIC = Rules.from_file("citations-daso")
 
 
 def quick(method, **given):
@@ -56,11 +56,11 @@ def quick(method, **given):
 
 
 def fit(method, *, params=None, **given):
-    return quick(method, **(params or {})).fit(X, Y, **{"unlabeled": POOL, **given})
+    return quick(method, **(params or {})).fit(X, Y, **{"pool": POOL, **given})
 
 
 def on_citations(method, *, params=None, **given):
-    return quick(method, **{"constraints": PUBLIC, **(params or {})}).fit(*LABELLED, unlabeled=UNLABELLED, **given)
+    return quick(method, **{"rules": PUBLIC, **(params or {})}).fit(*LABELLED, pool=UNLABELLED, **given)
 
 
 # ---- the objective
@@ -124,7 +124,7 @@ def test_real_rules_help_and_do_not_raise_the_objective(method):
 @pytest.mark.parametrize("rounds", [1, 3, 30])
 def test_at_temperature_one_annealing_is_regularisation(rounds):
     """To the last bit, also if both end because nothing changes any more."""
-    params = {"constraints": Constraints([StartsWith("author"), Proportion({"date": 0.5})]), "select": "last"}
+    params = {"rules": Rules([StartsWith("author"), Proportion({"date": 0.5})]), "select": "last"}
     regular = fit(PosteriorRegularization, params={**params, "rounds": rounds})
     annealed = fit(DASO, params={**params, "rounds": rounds, "schedule": [1.0]})
     same_weights(regular, annealed)
@@ -151,7 +151,7 @@ def test_temperatures_are_points_of_the_path():
 
 @pytest.mark.parametrize("method", BOTH)
 def test_without_unlabelled_data_it_is_the_random_field(method):
-    model = fit(method, unlabeled=None, params={"constraints": Constraints([StartsWith("author")])})
+    model = fit(method, pool=None, params={"rules": Rules([StartsWith("author")])})
     same_weights(model, CRF(**FEATURES).fit(X, Y))
     assert model.labels_ == model.history_ == model.expectations_ == []
 
@@ -159,13 +159,13 @@ def test_without_unlabelled_data_it_is_the_random_field(method):
 @pytest.mark.parametrize("method", BOTH)
 def test_known_labels_stay(method):
     """Also against the model and the rules."""
-    rules = Constraints([StartsWith("author", weight="hard"), Words(["1931"], are="date")])
+    rules = Rules([StartsWith("author", weight="hard"), Words(["1931"], are="date")])
     partial = [Y[0], ["date", None, "author", None], *Y[2:]]
     with pytest.warns(RuleWarning, match="rule 'starts with author' cannot be met: it is missed by"):
-        model = quick(method, constraints=rules, select="last").fit(X, partial, unlabeled=POOL)
+        model = quick(method, rules=rules, select="last").fit(X, partial, pool=POOL)
     assert len(model.labels_) == len(POOL)
     assert all(row[0] == "author" for row in model.labels_)
-    task = Task.of(X, partial, POOL, **FEATURES, constraints=rules, sample_weight=None)
+    task = Task.of(X, partial, POOL, **FEATURES, rules=rules, sample_weight=None)
     projector, weights = model._projector(task), model.model_.weights
     labels = projector.best(weights, projector.project(weights).multipliers)
     assert [task.labels[z] for z in labels[:4]] == ["date", task.labels[labels[1]], "author", "date"]
@@ -174,8 +174,8 @@ def test_known_labels_stay(method):
 @pytest.mark.parametrize("method", BOTH)
 def test_a_label_without_examples_is_learned_from_a_rule(method):
     pool = [[*x, "pp", "7"] for x in POOL] * 3
-    rules = Constraints([Words(["pp"], are="pages")], labels=["pages", "title"])
-    model = fit(method, unlabeled=pool, params={"constraints": rules, "select": "last"})
+    rules = Rules([Words(["pp"], are="pages")], labels=["pages", "title"])
+    model = fit(method, pool=pool, params={"rules": rules, "select": "last"})
     assert model.classes_ == ["author", "date", "pages", "title"]
     assert all(row[-2] == "pages" for row in model.labels_)
     assert model.predict([["Curry", "pp", "7"]])[0][1] == "pages"
@@ -184,8 +184,8 @@ def test_a_label_without_examples_is_learned_from_a_rule(method):
 @pytest.mark.parametrize("method", BOTH)
 def test_expectations_before_and_after(method):
     targets = {"author": 0.1}
-    rules = Constraints([AtMostOnce(name="once"), Proportion(targets, name="few authors")])
-    model = fit(method, params={"constraints": rules, "select": "last", "slack": 1e-3})
+    rules = Rules([AtMostOnce(name="once"), Proportion(targets, name="few authors")])
+    model = fit(method, params={"rules": rules, "select": "last", "slack": 1e-3})
     once, few = model.expectations_
     assert (once["rule"], once["level"], few["rule"], few["level"]) == ("once", "instance", "few authors", "corpus")
     tokens = sum(map(len, POOL))
@@ -195,11 +195,9 @@ def test_expectations_before_and_after(method):
 
 
 def test_rules_that_cannot_be_met_are_told_by_name():
-    rules = Constraints(
-        [StartsWith("author", weight="hard", name="one"), StartsWith("date", weight="hard", name="two")]
-    )
+    rules = Rules([StartsWith("author", weight="hard", name="one"), StartsWith("date", weight="hard", name="two")])
     with pytest.warns(RuleWarning) as told:
-        model = fit(PosteriorRegularization, params={"constraints": rules, "select": "last"})
+        model = fit(PosteriorRegularization, params={"rules": rules, "select": "last"})
     messages = " ".join(str(warning.message) for warning in told)
     missed = {row["rule"]: row["projected"] for row in model.expectations_}
     assert_allclose(sum(missed.values()), 1.0, rtol=0, atol=1e-6)
@@ -210,8 +208,8 @@ def test_rules_that_cannot_be_met_are_told_by_name():
 
 @pytest.mark.parametrize("method", BOTH)
 def test_threads_do_not_change_the_result(method):
-    rules, pool = Constraints([AtMostOnce(), *PUBLIC.rules[2:5]], PUBLIC.labels), CORPUS.tokens[N:]
-    one, two = (quick(method, constraints=rules, rounds=1, n_jobs=n).fit(*LABELLED, unlabeled=pool) for n in (1, 2))
+    rules, pool = Rules([AtMostOnce(), *PUBLIC.rules[2:5]], PUBLIC.labels), CORPUS.tokens[N:]
+    one, two = (quick(method, rules=rules, rounds=1, n_jobs=n).fit(*LABELLED, pool=pool) for n in (1, 2))
     same_fit(one, two)
     assert one.expectations_ == two.expectations_
 
@@ -236,8 +234,8 @@ def stopping(after, how):
 
 SOME_RULES = {
     "none": None,
-    "corpus": Constraints([Proportion({"date": 0.5})]),
-    "both": Constraints([StartsWith("author"), Proportion({"date": 0.5})]),
+    "corpus": Rules([Proportion({"date": 0.5})]),
+    "both": Rules([StartsWith("author"), Proportion({"date": 0.5})]),
 }
 
 
@@ -245,7 +243,7 @@ SOME_RULES = {
 @pytest.mark.parametrize("method", BOTH)
 @pytest.mark.parametrize("after", [1, 4, 6])
 def test_a_killed_fit_goes_on_as_if_nothing_had_happened(method, rules, after, tmp_path):
-    given = {"params": {"constraints": SOME_RULES[rules], "rounds": 3}, "dev": DEV}
+    given = {"params": {"rules": SOME_RULES[rules], "rounds": 3}, "dev": DEV}
     whole = fit(method, **given)
     with pytest.raises(Killed):
         fit(method, **given, checkpoint=tmp_path, watch=stopping(after, Killed))
@@ -264,7 +262,7 @@ def test_a_settled_fit_is_resumed_settled(tmp_path):
 @pytest.mark.parametrize("method", BOTH)
 def test_an_interrupted_fit_leaves_a_usable_model(method):
     with pytest.warns(UserWarning, match="interrupted"):
-        model = fit(method, params={"constraints": SOME_RULES["both"]}, watch=stopping(4, KeyboardInterrupt))
+        model = fit(method, params={"rules": SOME_RULES["both"]}, watch=stopping(4, KeyboardInterrupt))
     assert model.stop_ == "interrupted"
     assert chosen(model) < len(model.path_) < 4
     assert len(model.predict(POOL)) == len(model.labels_) == len(POOL)
@@ -286,7 +284,7 @@ REFUSED = {
 def test_rules_without_expectations_are_refused_by_name(method, kind):
     rule, message = REFUSED[kind]
     with pytest.raises(ParameterError, match=message):
-        fit(method, params={"constraints": Constraints([StartsWith("author"), rule])})
+        fit(method, params={"rules": Rules([StartsWith("author"), rule])})
 
 
 BAD = [
@@ -304,12 +302,12 @@ BAD = [
 def test_bad_parameters_are_refused_at_fit(name, value):
     for method in [DASO] if name == "schedule" else BOTH:
         with pytest.raises(ParameterError, match=rf"{method.__name__}\({name}=.*\): {name} must be "):
-            method(**{name: value}).fit(X, Y, unlabeled=POOL)
+            method(**{name: value}).fit(X, Y, pool=POOL)
 
 
 @pytest.mark.parametrize("method", BOTH)
 def test_parameters_go_in_and_out(method):
-    model = quick(method, constraints=CITATIONS, C=2.0, slack=0.5, ratio=2.0, tol=0.1, n_jobs=1, random_state=5)
+    model = quick(method, rules=CITATIONS, C=2.0, slack=0.5, ratio=2.0, tol=0.1, n_jobs=1, random_state=5)
     assert clone(model).get_params() == model.get_params()
     assert_array_equal(fit(method).C_, 1.0)
     assert len(fit(method, params={"C": "auto"}).search_) == len(LikelihoodLearner.grid)

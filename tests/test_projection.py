@@ -13,9 +13,9 @@ import brute
 import brute_projection
 from matching_cases import Case, random_case
 from rule_strategies import descriptions, has_expectation
-from semistruct.constraints import AtMostOnce, Constraints, Proportion, StartsWith, Words
-from semistruct.constraints.expectations import Expectations
-from semistruct.matching.projection import Multipliers, Projector
+from semistruct.expectations.projection import Multipliers, Projector
+from semistruct.expectations.rows import Expectations
+from semistruct.rules import AtMostOnce, Proportion, Rules, StartsWith, Words
 from strategies import random_batch, random_chain, seeds, some_known
 
 CLOSE = 5e-4  # the dual is flat at its top: its value is far more exact than what is expected there
@@ -225,7 +225,7 @@ RULES = [
 
 def test_threads_do_not_change_a_bit():
     batch, X, chain = large_task()
-    expectations = Expectations.of(Constraints(RULES).compile(X, "abc"), lambda level, n: softness(n))
+    expectations = Expectations.of(Rules(RULES).compile(X, "abc"), lambda level, n: softness(n))
     one, *others = (Projector(batch, expectations, n_jobs=n).project(chain) for n in (1, 2, 3, None))
     for other in others:
         for name in ("marginal", "steps", "expected", "entropy", "dual", "residual"):
@@ -236,7 +236,7 @@ def test_threads_do_not_change_a_bit():
 
 def test_many_sequences_are_brought_to_their_targets():
     batch, X, chain = large_task()
-    expectations = Expectations.of(Constraints(RULES[1:]).compile(X, "abc"), lambda level, n: 1e-4 * n)
+    expectations = Expectations.of(Rules(RULES[1:]).compile(X, "abc"), lambda level, n: 1e-4 * n)
     projector = Projector(batch, expectations)
     (_, before), (_, after) = (
         expectations.beyond(expected) for expected in (projector.expected(chain), projector.project(chain).expected)
@@ -249,7 +249,7 @@ def test_many_sequences_are_brought_to_their_targets():
 def test_rules_that_cannot_be_met_end_and_stay_finite(size):
     batch, X, chain = large_task(40, size=size)
     never = [StartsWith("a", weight="hard"), StartsWith("b", weight="hard"), Proportion({"a": 0.9}, weight="hard")]
-    expectations = Expectations.of(Constraints([*RULES, *never]).compile(X, "abc"), lambda level, n: softness(n))
+    expectations = Expectations.of(Rules([*RULES, *never]).compile(X, "abc"), lambda level, n: softness(n))
     projector = Projector(batch, expectations, rounds=50)
     found = projector.project(chain)
     assert np.isfinite(found.marginal).all()

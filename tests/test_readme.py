@@ -8,7 +8,6 @@ import pytest
 
 import semistruct
 from semistruct.cli import main
-from semistruct.constraints.files import parse_rules
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -45,4 +44,4 @@ def test_the_python_of_the_tour(tmp_path, monkeypatch):
 
 def test_the_rules_of_the_tour():
     (block,) = blocks("yaml")
-    assert len(parse_rules(block)) == 5
+    assert len(semistruct.Rules.from_text(block)) == 5

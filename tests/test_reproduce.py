@@ -16,7 +16,7 @@ from semistruct.cli import main
 from semistruct.experiments import runner
 from semistruct.formats import write
 
-TINY = ("--quick", "--sizes", "5", "--methods", "ssvm", "--threads", "1")
+TINY = ("--quick", "--sizes", "5", "--methods", "ssvm", "--jobs", "1")
 
 
 @pytest.fixture(scope="module")

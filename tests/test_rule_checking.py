@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semistruct.constraints import (
+from semistruct.errors import DataError, ParameterError
+from semistruct.rules import (
     AtMostOnce,
     ChangeOnlyOn,
-    Constraints,
     Count,
     EndsWith,
     ExactlyOnce,
@@ -23,11 +23,11 @@ from semistruct.constraints import (
     Pattern,
     Present,
     Proportion,
+    Rules,
     StartsWith,
     Words,
 )
-from semistruct.constraints.checking import check_rules
-from semistruct.errors import DataError, ParameterError
+from semistruct.rules.checking import check_rules
 
 LABELS = "abc"
 WORDS = ["x", "X", "w1", "22", ".", ","]
@@ -108,7 +108,7 @@ def corpora(draw):
 @given(data=corpora())
 def test_cases_are_those_of_a_recount(rule, cases, data):
     X, y = data
-    check = check_rules(Constraints([rule], LABELS), X, y, n_examples=100)
+    check = check_rules(Rules([rule], LABELS), X, y, n_examples=100)
     known = [i for i, row in enumerate(y) if row is not None and None not in row]
     wanted = {i: cases(X[i], y[i]) for i in known}
     (found,) = check.rules
@@ -137,7 +137,7 @@ def test_values_of_corpus_rules(data, shares):
     low, high = sorted(shares)
     rules = [Proportion({"a": (low, high)}), Count({"b": (None, 1)}), Words("x", are="a", level="corpus")]
     rules.append(Function(lambda words, labels: labels.count("c"), level="corpus", high=1))
-    share, blocks, words, own = check_rules(Constraints(rules, LABELS), X, y).rules
+    share, blocks, words, own = check_rules(Rules(rules, LABELS), X, y).rules
     pairs = [(x, row) for x, row in zip(X, y, strict=True) if row is not None and None not in row]
     tokens = [pair for x, row in pairs for pair in zip(x, row, strict=True)]
     measured = sum(z == "a" for _, z in tokens) / len(tokens)
@@ -152,7 +152,7 @@ def test_values_of_corpus_rules(data, shares):
 
 
 def flags(*rules, X, y):
-    return [rule.flag for rule in check_rules(Constraints(rules, LABELS), X, y).rules]
+    return [rule.flag for rule in check_rules(Rules(rules, LABELS), X, y).rules]
 
 
 def test_flags():
@@ -177,9 +177,9 @@ def test_flags_of_corpus_rules_allow_for_chance():
 
 def test_the_worst_sequences_are_shown():
     X, y = [["x"] * n for n in (1, 3, 2)], [["b"] * n for n in (1, 3, 2)]
-    (found,) = check_rules(Constraints([Words("x", are="a")], LABELS), X, y, n_examples=2).rules
+    (found,) = check_rules(Rules([Words("x", are="a")], LABELS), X, y, n_examples=2).rules
     assert [example.sequence for example in found.examples] == [1, 2]
-    (found,) = check_rules(Constraints([AtMostOnce()], LABELS), [["x"] * 12], [list("aaaaaaaaabca")]).rules
+    (found,) = check_rules(Rules([AtMostOnce()], LABELS), [["x"] * 12], [list("aaaaaaaaabca")]).rules
     (example,) = found.examples
     assert (example.position, example.start) == (11, 7)
     assert example.labels == list("aabca")
@@ -187,8 +187,8 @@ def test_the_worst_sequences_are_shown():
 
 def test_labels_that_rules_name_must_be_known():
     with pytest.raises(ParameterError, match="unknown label 'b'"):
-        check_rules(Constraints([StartsWith("b")]), [["x"]], [["a"]])
-    assert check_rules(Constraints([StartsWith("b")]), [["x"]], [["a"]], labels="ab").rules[0].obeys == 0
+        check_rules(Rules([StartsWith("b")]), [["x"]], [["a"]])
+    assert check_rules(Rules([StartsWith("b")]), [["x"]], [["a"]], labels="ab").rules[0].obeys == 0
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_labels_that_rules_name_must_be_known():
 )
 def test_bad_data(X, y, message):
     with pytest.raises(DataError, match=message):
-        check_rules(Constraints([AtMostOnce()]), X, y)
+        check_rules(Rules([AtMostOnce()]), X, y)
 
 
 # ---- contradictions
@@ -248,7 +248,7 @@ def test_rules_that_contradict_each_other(case, turned):
     rules, why = CLASHES[case]
     rules = rules[::-1] if turned else rules
     friend = ChangeOnlyOn("newline")
-    check = check_rules(Constraints([rules[0], friend, rules[1]], LABELS), X, [["a"] * 5])
+    check = check_rules(Rules([rules[0], friend, rules[1]], LABELS), X, [["a"] * 5])
     (found,) = check.contradictions
     assert (found.first, found.second) == (0, 2)
     assert why in found.why or (turned and case == "orders" and found.why == "c comes before a, and a before c")
@@ -256,4 +256,4 @@ def test_rules_that_contradict_each_other(case, turned):
 
 @pytest.mark.parametrize("rules", FRIENDS)
 def test_rules_that_agree(rules):
-    assert check_rules(Constraints(rules, LABELS), X, [["a"] * 5]).contradictions == []
+    assert check_rules(Rules(rules, LABELS), X, [["a"] * 5]).contradictions == []

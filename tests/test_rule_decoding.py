@@ -9,10 +9,12 @@ from matching_cases import random_case
 from rule_strategies import built
 from semistruct import SSVM
 from semistruct import model as model_module
-from semistruct.constraints import (
+from semistruct.errors import ParameterError, RuleWarning
+from semistruct.methods import trust
+from semistruct.prediction import decode_under
+from semistruct.rules import (
     AtMostOnce,
     ChangeOnlyOn,
-    Constraints,
     Count,
     EndsWith,
     Function,
@@ -20,12 +22,10 @@ from semistruct.constraints import (
     Order,
     Present,
     Proportion,
+    Rules,
     StartsWith,
     Words,
 )
-from semistruct.errors import ParameterError, RuleWarning
-from semistruct.matching.decoding import decode_under
-from semistruct.methods import trust
 
 TOL = 1e-6  # of scores with hard penalties
 
@@ -38,7 +38,7 @@ LABELS = ("author", "date", "title")
 
 
 def fitted(*rules, labels=None, dev=None, **options):
-    return SSVM(features=["word"], constraints=Constraints(rules, labels), **options).fit(X, Y, dev=dev)
+    return SSVM(features=["word"], rules=Rules(rules, labels), **options).fit(X, Y, dev=dev)
 
 
 def every_labelling(estimator, tokens):
@@ -84,12 +84,12 @@ RULES = {
 def test_predictions_are_the_best_under_the_rules(rules):
     """Corpus rules have no say in it."""
     estimator = fitted(*rules)
-    effective = estimator.model_.constraints
-    instance = Constraints([rule for rule in effective.rules if rule.level == "instance"])
-    best = estimator.predict(NEW, constraints=True)
-    margins = estimator.decision_function(NEW, constraints=True)
+    effective = estimator.model_.rules
+    instance = Rules([rule for rule in effective.rules if rule.level == "instance"])
+    best = estimator.predict(NEW, rules=True)
+    margins = estimator.decision_function(NEW, rules=True)
     for k in (1, 4):
-        several = estimator.predict(NEW, constraints=True, n_best=k)
+        several = estimator.predict(NEW, rules=True, n_best=k)
         for i, tokens in enumerate(NEW):
             wanted = ranked(estimator, tokens, instance)
             values = list(wanted.values())
@@ -102,23 +102,23 @@ def test_predictions_are_the_best_under_the_rules(rules):
 
 def test_there_may_be_fewer_labellings_than_wanted():
     for rules in (RULES["one"], RULES["function"]):
-        (found,) = fitted(*rules).predict([["1936"]], constraints=True, n_best=9)
+        (found,) = fitted(*rules).predict([["1936"]], rules=True, n_best=9)
         assert sorted(y for y, _ in found) == [["author"], ["date"], ["title"]]
 
 
 def test_rules_change_predictions_only_if_they_are_asked_for():
     estimator = fitted(StartsWith("title", weight="hard"))
     assert estimator.predict(X) == SSVM(features=["word"]).fit(X, Y).predict(X) == Y
-    assert [row[0] for row in estimator.predict(X, constraints=True)] == ["title"] * 4
+    assert [row[0] for row in estimator.predict(X, rules=True)] == ["title"] * 4
     assert estimator.score(X, Y) == 1.0
-    assert estimator.score(X, Y, constraints=True) < 1.0
+    assert estimator.score(X, Y, rules=True) < 1.0
 
 
 def test_rules_can_come_with_the_question():
     """And then weigh what they say, whatever the model was fitted with."""
-    rules = Constraints([StartsWith("title", weight="hard"), AtMostOnce()])
+    rules = Rules([StartsWith("title", weight="hard"), AtMostOnce()])
     for estimator in (SSVM(features=["word"]).fit(X, Y), fitted(StartsWith("date", weight="hard"))):
-        for tokens, found in zip(NEW, estimator.predict(NEW, constraints=rules), strict=True):
+        for tokens, found in zip(NEW, estimator.predict(NEW, rules=rules), strict=True):
             wanted = ranked(estimator, tokens, rules)
             assert wanted[tuple(found)] == pytest.approx(max(wanted.values()), abs=TOL)
             assert found[0] == "title"
@@ -126,18 +126,18 @@ def test_rules_can_come_with_the_question():
 
 def test_corpus_rules_take_the_data_for_the_corpus():
     estimator = fitted(Proportion({"date": 1.0}), StartsWith("title", weight="hard"))
-    assert estimator.predict(NEW, constraints=True) == estimator.predict(NEW, constraints=True, corpus=False)
-    found = estimator.predict(NEW, constraints=True, corpus=True)
+    assert estimator.predict(NEW, rules=True) == estimator.predict(NEW, rules=True, corpus=False)
+    found = estimator.predict(NEW, rules=True, corpus=True)
     assert found == [["title"] + ["date"] * (len(tokens) - 1) for tokens in NEW]
-    rules = Constraints([Count({"title": 0}, level="corpus")])
-    assert "title" not in {y for row in estimator.predict(NEW, constraints=rules, corpus=True) for y in row}
+    rules = Rules([Count({"title": 0}, level="corpus")])
+    assert "title" not in {y for row in estimator.predict(NEW, rules=rules, corpus=True) for y in row}
 
 
 def test_corpus_rules_are_not_followed_blindly():
     """Labels that nothing asks to be changed stay the best ones."""
     estimator = fitted(Proportion({"date": (0.0, 1.0)}), AtMostOnce())
-    plain = estimator.predict(NEW, constraints=True)
-    assert estimator.predict(NEW, constraints=True, corpus=True) == plain
+    plain = estimator.predict(NEW, rules=True)
+    assert estimator.predict(NEW, rules=True, corpus=True) == plain
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -145,10 +145,9 @@ def test_corpus_rules_cost_no_more_than_they_save(seed):
     """Of score and penalties together; and what was changed for them is no longer called exact."""
     rules = [{"at_most_once": "all", "weight": 2}, {"proportion": {"a": 0.7}, "unit": "fraction", "weight": 12}]
     case = random_case(np.random.default_rng(seed), [4] * 6, "abc", rules, size=0.3)
-    constraints = Constraints([built(rule) for rule in rules])
+    ruleset = Rules([built(rule) for rule in rules])
     before, after = (
-        decode_under(case.batch, case.weights, constraints, case.X, case.labels, corpus=corpus)
-        for corpus in (False, True)
+        decode_under(case.batch, case.weights, ruleset, case.X, case.labels, corpus=corpus) for corpus in (False, True)
     )
     worth = [-case.objective(found.labels[0], np.ones(6), 0.0) for found in (before, after)]
     assert worth[1] > worth[0]
@@ -163,11 +162,11 @@ def test_corpus_rules_cost_no_more_than_they_save(seed):
 
 def test_pieces_do_not_matter(monkeypatch):
     estimator = fitted(*RULES["several"])
-    whole = [estimator.predict(NEW, constraints=True, corpus=corpus) for corpus in (False, True)]
-    margins = estimator.decision_function(NEW, constraints=True)
+    whole = [estimator.predict(NEW, rules=True, corpus=corpus) for corpus in (False, True)]
+    margins = estimator.decision_function(NEW, rules=True)
     monkeypatch.setattr(model_module, "CHUNK", 2)
-    assert [estimator.predict(NEW, constraints=True, corpus=corpus) for corpus in (False, True)] == whole
-    assert estimator.decision_function(NEW, constraints=True).tolist() == margins.tolist()
+    assert [estimator.predict(NEW, rules=True, corpus=corpus) for corpus in (False, True)] == whole
+    assert estimator.decision_function(NEW, rules=True).tolist() == margins.tolist()
 
 
 # what cannot be ----------------------------------------------------------------------------------------------
@@ -176,10 +175,10 @@ def test_pieces_do_not_matter(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"constraints": True}, "constraints=True, but the model was fitted without constraints"),
-        ({"corpus": True}, "corpus=True needs constraints"),
-        ({"constraints": Constraints([StartsWith("title")]), "corpus": True, "n_best": 2}, "is not for n_best"),
-        ({"constraints": Constraints([StartsWith("titel")])}, "unknown label 'titel'; did you mean 'title'"),
+        ({"rules": True}, "rules=True, but the model was fitted without rules"),
+        ({"corpus": True}, "corpus=True needs rules"),
+        ({"rules": Rules([StartsWith("title")]), "corpus": True, "n_best": 2}, "is not for n_best"),
+        ({"rules": Rules([StartsWith("titel")])}, "unknown label 'titel'; did you mean 'title'"),
     ],
     ids=["no rules", "corpus", "n_best", "label"],
 )
@@ -192,10 +191,10 @@ def test_what_cannot_be_asked(options, complaint):
 def test_constraints_true_is_refused_everywhere():
     estimator = SSVM(features=["word"]).fit(X, Y)
     for ask in (
-        lambda: estimator.decision_function(NEW, constraints=True),
-        lambda: estimator.score(X, Y, constraints=True),
+        lambda: estimator.decision_function(NEW, rules=True),
+        lambda: estimator.score(X, Y, rules=True),
     ):
-        with pytest.raises(ParameterError, match="fitted without constraints"):
+        with pytest.raises(ParameterError, match="fitted without rules"):
             ask()
 
 
@@ -211,20 +210,20 @@ def test_hard_rules_that_clash():
     """The warning names the sequence and the two rules; the labels break just one of them."""
     estimator = fitted(*CLASHING)
     with pytest.warns(RuleWarning) as caught:
-        found = estimator.predict([["Turing", "1936"], ["Machines", "."]], constraints=True)
+        found = estimator.predict([["Turing", "1936"], ["Machines", "."]], rules=True)
     (told,) = [str(w.message) for w in caught]
     assert told.startswith("sequence 1: 'starts with author' and 'machines are titles' cannot all be obeyed")
     broken = "starts with author" if found[1][0] == "title" else "machines are titles"
     assert told.endswith(f"its labels break {broken!r}")
     assert found[1][0] in ("title", "author")
-    wanted = ranked(estimator, ["Machines", "."], estimator.model_.constraints)
+    wanted = ranked(estimator, ["Machines", "."], estimator.model_.rules)
     assert wanted[tuple(found[1])] == pytest.approx(max(wanted.values()), abs=TOL)
 
 
 def test_not_every_clash_is_told():
     estimator = fitted(*CLASHING)
     with pytest.warns(RuleWarning) as caught:
-        estimator.predict([["Machines"]] * 3 + [["Turing"]] + [["Machines"]] * 2, constraints=True)
+        estimator.predict([["Machines"]] * 3 + [["Turing"]] + [["Machines"]] * 2, rules=True)
     told = [str(w.message) for w in caught]
     assert [text.split(":")[0] for text in told] == [
         "sequence 0", "sequence 1", "sequence 2", "so it is for 2 more sequences"
@@ -234,13 +233,13 @@ def test_not_every_clash_is_told():
 def test_three_rules_of_which_two_can_be_obeyed_are_all_named():
     rules = [Count({label: (2, None)}, level="instance", weight="hard", penalty="absolute") for label in LABELS]
     with pytest.warns(RuleWarning, match="at least 2 blocks of author.*and.*of date.*and.*of title.*cannot all"):
-        fitted(*rules).predict([["a", "b", "c", "d", "e"]], constraints=True)
+        fitted(*rules).predict([["a", "b", "c", "d", "e"]], rules=True)
 
 
 def test_a_rule_that_cannot_be_obeyed_at_all():
     rules = [Count({"author": (2, None)}, level="instance", weight="hard"), StartsWith("title", weight="hard")]
     with pytest.warns(RuleWarning, match="sequence 0: '.*blocks of author.*' cannot all be obeyed") as caught:
-        (found,) = fitted(*rules).predict([["a", "b"]], constraints=True)
+        (found,) = fitted(*rules).predict([["a", "b"]], rules=True)
     assert "starts with" not in str(caught[0].message)
     assert found[0] == "title"
 
@@ -249,13 +248,13 @@ def test_small_violations_of_hard_rules_are_told_too():
     """A share is off by a fraction of what other rules are, and yet the rule is broken."""
     share = Proportion({"author": 0.6}, level="instance", unit="fraction", weight="hard", penalty="absolute")
     with pytest.warns(RuleWarning, match="sequence 0: '60% author' cannot"):
-        fitted(share, StartsWith("author", weight="hard")).predict([["a", "b", "c"]], constraints=True)
+        fitted(share, StartsWith("author", weight="hard")).predict([["a", "b", "c"]], rules=True)
 
 
 def test_soft_rules_that_clash_are_nobodys_business():
     """And a hard rule for the corpus is not one for a sequence; warnings are errors here."""
     rules = [StartsWith("author"), Words("Machines", are="title"), Proportion({"date": 1.0}, weight="hard")]
-    fitted(*rules).predict([["Machines"]], constraints=True)
+    fitted(*rules).predict([["Machines"]], rules=True)
 
 
 # functions ---------------------------------------------------------------------------------------------------
@@ -268,7 +267,7 @@ def test_functions_see_tokens_and_labels():
         seen.append((tokens, tuple(labels)))
         return 0
 
-    fitted(Function(watch)).predict([["Turing", "1936"]], constraints=True)
+    fitted(Function(watch)).predict([["Turing", "1936"]], rules=True)
     assert sorted(seen) == [(["Turing", "1936"], (y, z)) for y in LABELS for z in LABELS]
 
 
@@ -280,7 +279,7 @@ def test_functions_choose_among_the_fifty_best():
         return 0 if labels == ["title", "date", "title", "date"] else 1
 
     estimator, tokens = fitted(Function(note, weight=0.001)), ["a", "b", "c", "d"]
-    (found,) = estimator.predict([tokens], constraints=True)
+    (found,) = estimator.predict([tokens], rules=True)
     assert len(asked) == len(set(asked)) == 50
     scores = every_labelling(estimator, tokens)
     assert [scores[y] for y in asked] == pytest.approx(list(scores.values())[:50], abs=TOL)
@@ -292,7 +291,7 @@ def test_functions_of_the_corpus_are_not_asked():
         raise AssertionError
 
     estimator = fitted(Function(never, level="corpus"), StartsWith("title", weight="hard"))
-    assert estimator.predict([["1936"]], constraints=True) == [["title"]]
+    assert estimator.predict([["1936"]], rules=True) == [["title"]]
 
 
 @pytest.mark.parametrize(
@@ -307,7 +306,7 @@ def test_functions_of_the_corpus_are_not_asked():
 def test_functions_that_fail(function, complaint):
     estimator = SSVM(features=["word"]).fit(X, Y)
     with pytest.raises(ParameterError, match=complaint):
-        estimator.predict([["a"], ["b"]], constraints=Constraints([Function(function, name="mine")]))
+        estimator.predict([["a"], ["b"]], rules=Rules([Function(function, name="mine")]))
 
 
 # trust -------------------------------------------------------------------------------------------------------
@@ -323,12 +322,12 @@ MIXED = [
 ]
 
 
-def weights_of(constraints):
-    return [rule.weight for rule in constraints.rules]
+def weights_of(rules):
+    return [rule.weight for rule in rules]
 
 
 def test_only_weights_that_were_left_open_are_softened():
-    rules = Constraints(MIXED, labels=LABELS)
+    rules = Rules(MIXED, labels=LABELS)
     soft = rules.softened(2.5)
     assert weights_of(soft) == [2.5, "hard", 1000, 7, 1000, 2.5]
     assert soft.labels == LABELS
@@ -337,15 +336,15 @@ def test_only_weights_that_were_left_open_are_softened():
 
 
 def test_few_labels_trust_rules_more():
-    assert weights_of(fitted(*MIXED).model_.constraints) == [40 / sqrt(4), "hard", 1000, 7, 1000, 40 / sqrt(4)]
-    many = SSVM(features=["word"], constraints=Constraints(MIXED)).fit(X[:1] * 1700, Y[:1] * 1700)
-    assert weights_of(many.model_.constraints)[0] == 1.0
-    assert weights_of(many.constraints)[0] == 1000
+    assert weights_of(fitted(*MIXED).model_.rules) == [40 / sqrt(4), "hard", 1000, 7, 1000, 40 / sqrt(4)]
+    many = SSVM(features=["word"], rules=Rules(MIXED)).fit(X[:1] * 1700, Y[:1] * 1700)
+    assert weights_of(many.model_.rules)[0] == 1.0
+    assert weights_of(many.rules)[0] == 1000
 
 
 def test_only_labelled_sequences_count():
-    estimator = SSVM(features=["word"], constraints=Constraints(MIXED)).fit([*X, *NEW], [*Y, *[None] * 4])
-    assert weights_of(estimator.model_.constraints)[0] == 40 / sqrt(4)
+    estimator = SSVM(features=["word"], rules=Rules(MIXED)).fit([*X, *NEW], [*Y, *[None] * 4])
+    assert weights_of(estimator.model_.rules)[0] == 40 / sqrt(4)
 
 
 DEV = {
@@ -361,19 +360,19 @@ def test_dev_data_choose_the_weight(name):
     estimator = fitted(StartsWith("title"), C=5.0, dev=(dev_X, dev_Y))
 
     def accuracy(weight):
-        rules = Constraints([StartsWith("title", weight=weight)])
-        return estimator.score(dev_X, dev_Y, constraints=rules)
+        rules = Rules([StartsWith("title", weight=weight)])
+        return estimator.score(dev_X, dev_Y, rules=rules)
 
     found = {weight: accuracy(weight) for weight in trust.GRID}
     wanted = max(weight for weight in trust.GRID if found[weight] == max(found.values()))
-    assert weights_of(estimator.model_.constraints) == [wanted]
+    assert weights_of(estimator.model_.rules) == [wanted]
     assert len(set(found.values())) > 1
     assert (wanted == 1000) == (name == "the rule is right")
 
 
 def test_without_rules_there_is_nothing_to_trust():
     estimator = SSVM(features=["word"]).fit(X, Y, dev=DEV["the rule is wrong"])
-    assert estimator.model_.constraints is None
+    assert estimator.model_.rules is None
 
 
 # labels ------------------------------------------------------------------------------------------------------
@@ -382,19 +381,19 @@ def test_without_rules_there_is_nothing_to_trust():
 def test_labels_can_be_declared_with_the_rules():
     estimator = fitted(Words("1950", are="note", weight="hard"), labels=["note", "pages"])
     assert estimator.classes_ == ["author", "date", "note", "pages", "title"]
-    assert estimator.predict(X[3:], constraints=True)[0][-1] == "note"
+    assert estimator.predict(X[3:], rules=True)[0][-1] == "note"
     assert estimator.predict(X) == Y
 
 
 def test_rules_about_labels_that_nobody_declared():
     with pytest.raises(ParameterError, match="unknown label 'note'"):
         fitted(StartsWith("note"))
-    with pytest.raises(ParameterError, match="constraints"):
-        SSVM(constraints=[StartsWith("author")]).fit(X, Y)
+    with pytest.raises(ParameterError, match="rules"):
+        SSVM(rules=[StartsWith("author")]).fit(X, Y)
 
 
 def test_margins_are_arrays():
-    found = fitted(StartsWith("title")).decision_function(NEW, constraints=True)
+    found = fitted(StartsWith("title")).decision_function(NEW, rules=True)
     assert isinstance(found, np.ndarray)
     assert found.shape == (4, 2)
     assert np.all(found[:, 1] >= 0)

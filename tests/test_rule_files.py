@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from semistruct import read
-from semistruct.constraints import (
+from semistruct.errors import DataError, ParameterError, SemistructError
+from semistruct.rules import (
     AtMostOnce,
     ChangeOnlyOn,
-    Constraints,
     Count,
     EndsWith,
     ExactlyOnce,
@@ -23,12 +23,12 @@ from semistruct.constraints import (
     Pattern,
     Present,
     Proportion,
+    Rules,
     StartsWith,
     Words,
 )
-from semistruct.constraints.checking import check_rules
-from semistruct.constraints.files import LONGEST, SHIPPED, dump_rules, parse_rules, read_rules, rules_from_dict, shipped
-from semistruct.errors import DataError, ParameterError, SemistructError
+from semistruct.rules.checking import check_rules
+from semistruct.rules.files import LONGEST, SHIPPED, shipped
 
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
@@ -85,25 +85,26 @@ rules:
   - {proportion: {a: [0, 0.5]}, level: instance, penalty: absolute, unit: fraction}
   - {count: {a: 2, b: [null, 1.5]}, of: tokens}
 """
-    assert parse_rules(text) == Constraints(EVERY_RULE, ["a", "b", "yes"])
+    assert Rules.from_text(text) == Rules(EVERY_RULE, ["a", "b", "yes"])
 
 
 def test_words_and_labels_are_texts_whatever_yaml_makes_of_them():
-    found = parse_rules("labels: [no, 1, null, 2001-01-01]\nrules:\n- words: [1984, 007, 1e3, off, ~, 0x1F]\n  are: no")
+    text = "labels: [no, 1, null, 2001-01-01]\nrules:\n- words: [1984, 007, 1e3, off, ~, 0x1F]\n  are: no"
+    found = Rules.from_text(text)
     assert found.labels == ("1", "2001-01-01", "no", "null")
     assert found.rules == (Words(["1984", "007", "1e3", "off", "~", "0x1F"], are="no"),)
-    assert parse_rules("rules:\n- {proportion: {1: 0.5}, name: 12}").rules == (Proportion({"1": 0.5}, name="12"),)
+    assert Rules.from_text("rules:\n- {proportion: {1: 0.5}, name: 12}").rules == (Proportion({"1": 0.5}, name="12"),)
 
 
 def test_a_list_of_rules_may_be_empty_and_a_mark_of_byte_order_is_skipped(tmp_path):
     (tmp_path / "r.yaml").write_bytes(b"\xef\xbb\xbflabels: [a]\nrules: []\n")
-    assert read_rules(tmp_path / "r.yaml") == Constraints([], ["a"])
+    assert Rules.from_file(tmp_path / "r.yaml") == Rules([], ["a"])
 
 
 def test_dumped_rules_are_read_back():
-    rules = Constraints(EVERY_RULE, ["a", "b"])
-    dumped = dump_rules(rules)
-    assert rules_from_dict(json.loads(json.dumps(dumped, allow_nan=False))) == rules
+    rules = Rules(EVERY_RULE, ["a", "b"])
+    dumped = rules.to_dict()
+    assert Rules.from_dict(json.loads(json.dumps(dumped, allow_nan=False))) == rules
     assert dumped["labels"] == ["a", "b"]
     assert dumped["rules"][:3] == [
         {"starts_with": ["a"]},
@@ -118,19 +119,19 @@ def test_dumped_rules_are_read_back():
 
 @pytest.mark.parametrize("rule", [Present("a"), Present("a", weight=1000), Present("a", weight="hard")])
 def test_dumped_weights_are_open_or_given_as_before(rule):
-    (again,) = rules_from_dict(json.loads(json.dumps(dump_rules(Constraints([rule])))))
+    (again,) = Rules.from_dict(json.loads(json.dumps(Rules([rule]).to_dict())))
     assert again.shown_weight == rule.shown_weight
 
 
 def test_functions_are_left_out_of_dumped_rules():
-    rules = Constraints([Function(lambda tokens, labels: 0), StartsWith("a")])
-    assert dump_rules(rules) == {"labels": None, "rules": [{"starts_with": ["a"]}]}
+    rules = Rules([Function(lambda tokens, labels: 0), StartsWith("a")])
+    assert rules.to_dict() == {"labels": None, "rules": [{"starts_with": ["a"]}]}
 
 
 @pytest.mark.parametrize("data", [[], {}, {"rules": None}, {"rules": ["x"]}, {"rules": [{}]}, {"rules": [{"x": 1}]}])
 def test_damaged_data_is_refused(data):
     with pytest.raises(SemistructError):
-        rules_from_dict(data)
+        Rules.from_dict(data)
 
 
 # ---- what can be wrong with them; the message begins with the line
@@ -216,14 +217,14 @@ def test_bad_files(tmp_path, case):
     path = tmp_path / "bad.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as found:
-        read_rules(path)
+        Rules.from_file(path)
     assert str(found.value).startswith(f"{path}:{message}")
     assert len(str(found.value).splitlines()) == 1
 
 
 def test_labels_that_the_data_does_not_have_are_told_with_the_line_of_the_rule(tmp_path):
     (tmp_path / "r.yaml").write_text("rules:\n- present: title\n\n- starts_with: autor\n")
-    rules = read_rules(tmp_path / "r.yaml")
+    rules = Rules.from_file(tmp_path / "r.yaml")
     for found in (rules, rules.softened(1.0)):
         with pytest.raises(ParameterError, match="rule 'starts with autor' in line 4: unknown label 'autor'; did you"):
             found.all_labels(["author", "title"])
@@ -243,18 +244,18 @@ def test_bad_bytes(tmp_path, content, message):
     path = tmp_path / "bad.yaml"
     path.write_bytes(content)
     with pytest.raises(DataError) as found:
-        read_rules(path)
+        Rules.from_file(path)
     assert str(found.value).startswith(f"{path}{message}")
 
 
 def test_files_that_cannot_be_read(tmp_path):
     names = "there are shipped ones: apartments, apartments-daso, "
     with pytest.raises(DataError, match=f"no rules file nonesuch; {names}"):
-        read_rules("nonesuch")
+        Rules.from_file("nonesuch")
     with pytest.raises(DataError, match=f"no rules file .*none.yaml; {names}"):
-        read_rules(tmp_path / "none.yaml")
+        Rules.from_file(tmp_path / "none.yaml")
     with pytest.raises(DataError, match="cannot read: is a directory"):
-        read_rules(tmp_path)
+        Rules.from_file(tmp_path)
 
 
 # ---- those that come with semistruct
@@ -262,7 +263,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 @pytest.mark.parametrize("name", shipped())
 def test_shipped_files_load_and_do_not_contradict_themselves(name):
-    rules = Constraints.from_file(name)
+    rules = Rules.from_file(name)
     assert len(rules) >= 10
     assert rules.labels is not None
     texts = [rule.text for rule in rules.rules]
@@ -272,12 +273,12 @@ def test_shipped_files_load_and_do_not_contradict_themselves(name):
 
 def test_a_file_in_the_working_directory_goes_before_a_shipped_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    there = read_rules("citations")
+    there = Rules.from_file("citations")
     (tmp_path / "citations").mkdir()
-    assert read_rules("citations") == there
+    assert Rules.from_file("citations") == there
     (tmp_path / "citations").rmdir()
     (tmp_path / "citations").write_text("rules: []")
-    assert read_rules("citations") == Constraints([])
+    assert Rules.from_file("citations") == Rules([])
 
 
 @pytest.mark.parametrize(
@@ -287,7 +288,7 @@ def test_shipped_rules_are_true(name, corpus):
     path = DATA / corpus / "train.tsv"
     if not path.exists():
         pytest.skip(f"no corpus at {path}; set SEMISTRUCT_DATA")
-    data, rules = read(path), read_rules(name)
+    data, rules = read(path), Rules.from_file(name)
     found = check_rules(rules, data.tokens, data.labels, n_examples=0)
     assert set(rules.labels) == set(data.label_set)
     assert all(rule.applies >= 9 and rule.share >= 0.9 for rule in found.rules)

@@ -11,8 +11,8 @@ import brute_rules
 from matching_cases import agrees, hard, level, matching_cases, near, not_above, random_case, some_known
 from rule_strategies import EVERY_KIND
 from semistruct.batch import UNKNOWN
-from semistruct.matching.search import find_best, growing_widths, tracked
-from semistruct.matching.search_kernels import keep_best, nth_largest
+from semistruct.search.best import find_best, growing_widths, tracked
+from semistruct.search.search_kernels import keep_best, nth_largest
 from strategies import seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

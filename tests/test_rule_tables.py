@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 
 import brute_rules
 from rule_strategies import EVERY_KIND, VOCABULARY_OF_WORDS, built, cases
-from semistruct.constraints import AtMostOnce, ChangeOnlyOn, Constraints, Count, Pattern, Proportion, StartsWith, Words
-from semistruct.constraints.base import HARD
-from semistruct.constraints.kernels import count_window, penalty, total_of
 from semistruct.errors import DataError
+from semistruct.rules import AtMostOnce, ChangeOnlyOn, Count, Pattern, Proportion, Rules, StartsWith, Words
+from semistruct.rules.base import HARD
+from semistruct.rules.event_kernels import count_window, penalty, total_of
 
 light = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 RTOL = 1e-9  # of penalties; counts are exact
 
 
-def constraints_of(rules):
-    return Constraints([built(rule) for rule in rules])
+def rules_of(rules):
+    return Rules([built(rule) for rule in rules])
 
 
 def numbers(y, labels):
@@ -37,21 +37,21 @@ def same(found, wanted):
 @given(cases(functions=True))
 def test_the_penalty_is_what_the_rules_say(case):
     X, y, labels, rules = case
-    assert same(constraints_of(rules).penalty(X, y, labels), price(rules, X, y, labels))
+    assert same(rules_of(rules).penalty(X, y, labels), price(rules, X, y, labels))
 
 
 @settings(light, max_examples=200)
 @given(cases())
 def test_tallies_count_events_and_price_them(case):
     X, y, labels, rules = case
-    constraints = constraints_of(rules)
-    tables = constraints.compile(X, labels)
+    ruleset = rules_of(rules)
+    tables = ruleset.compile(X, labels)
     tally = tables.tally(numbers(y, labels))
     assert len(tables) == len(X)
-    assert [term.text for term in tables.terms] == [term.text for _, term in constraints.terms(labels)]
+    assert [term.text for term in tables.terms] == [term.text for _, term in ruleset.terms(labels)]
     for k, term in enumerate(tables.terms):
         assert tally.counts[:, k].tolist() == [len(term.event.places(*pair)) for pair in zip(X, y, strict=True)]
-    assert same(tally.penalty, constraints.penalty(X, y, labels))
+    assert same(tally.penalty, ruleset.penalty(X, y, labels))
     assert same(tally.penalty, price(rules, X, y, labels))
 
 
@@ -59,7 +59,7 @@ def test_tallies_count_events_and_price_them(case):
 @given(cases())
 def test_a_tally_tells_sequences_and_corpus_apart(case):
     X, y, labels, rules = case
-    tally = constraints_of(rules).compile(X, labels).tally(numbers(y, labels))
+    tally = rules_of(rules).compile(X, labels).tally(numbers(y, labels))
     by_level = {"instance": [], "corpus": []}
     for rule in map(brute_rules.complete, rules):
         by_level[rule["level"]].append(rule)
@@ -73,8 +73,8 @@ def test_a_tally_tells_sequences_and_corpus_apart(case):
 def test_counts_follow_the_moves(case, data):
     """Taking out the events of a window, relabelling it and putting them in again is a recount."""
     X, y, labels, rules = case
-    constraints = constraints_of(rules)
-    tables = constraints.compile(X, labels)
+    ruleset = rules_of(rules)
+    tables = ruleset.compile(X, labels)
     now = numbers(y, labels)
     counts, totals = tables.count(now), np.empty(tables.n_terms)
     total_of(counts, totals)
@@ -105,7 +105,7 @@ def test_threads_do_not_matter(n_jobs):
     rng, labels = np.random.default_rng(5), ("a", "b", "c")
     X = [rng.choice(VOCABULARY_OF_WORDS, n).tolist() for n in rng.integers(1, 9, 200)]
     y = [rng.choice(labels, len(words)).tolist() for words in X]
-    tables = constraints_of(EVERY_KIND).compile(X, labels)
+    tables = rules_of(EVERY_KIND).compile(X, labels)
     wanted, found = (tables.tally(numbers(y, labels), n) for n in (1, n_jobs))
     assert found.counts.tolist() == wanted.counts.tolist()
     assert found.instance.tolist() == wanted.instance.tolist()
@@ -118,10 +118,10 @@ def test_threads_do_not_matter(n_jobs):
 def test_columns_beside_the_words_change_nothing(case):
     X, y, labels, rules = case
     columns = [[(word, "tag") for word in words] for words in X]
-    constraints = constraints_of([rule for rule in rules if "function" not in rule])
-    found, wanted = (constraints.compile(x, labels).tally(numbers(y, labels)) for x in (columns, X))
+    ruleset = rules_of([rule for rule in rules if "function" not in rule])
+    found, wanted = (ruleset.compile(x, labels).tally(numbers(y, labels)) for x in (columns, X))
     assert found.counts.tolist() == wanted.counts.tolist()
-    assert constraints.penalty(columns, y, labels) == constraints.penalty(X, y, labels)
+    assert ruleset.penalty(columns, y, labels) == ruleset.penalty(X, y, labels)
 
 
 # words need tokens -----------------------------------------------------------------------------------------
@@ -146,12 +146,12 @@ FEATURES = [[{"word=a": 1.0}, {"word=b": 1.0}], [{"word=c": 0.5}]]
 )
 def test_rules_about_words_refuse_features(rule, X, form):
     with pytest.raises(DataError, match=f"rules about words need tokens, this data holds {form}"):
-        Constraints([rule]).compile(X, ["a", "b"])
+        Rules([rule]).compile(X, ["a", "b"])
 
 
 def test_rules_about_labels_take_features():
     rules = [StartsWith("a"), AtMostOnce(), Proportion({"a": 0.5}), Count({"b": 1})]
-    tally = Constraints(rules).compile(FEATURES, ["a", "b"]).tally(np.array([0, 1, 1]))
+    tally = Rules(rules).compile(FEATURES, ["a", "b"]).tally(np.array([0, 1, 1]))
     # the second sequence does not start with a; a third of the tokens is a, and that is 100/6 percent off
     assert tally.instance.tolist() == [0.0, 1000.0]
     assert same(tally.corpus, 1000 * (100 / 6) ** 2)
@@ -159,20 +159,20 @@ def test_rules_about_labels_take_features():
 
 def test_functions_are_kept_aside():
     rules = [StartsWith("a"), built({"function": lambda words, labels: 1, "name": "mine"})]
-    tables = Constraints(rules).compile([["x"]], ["a", "b"])
+    tables = Rules(rules).compile([["x"]], ["a", "b"])
     assert [rule.text for rule in tables.functions] == ["mine"]
     assert tables.n_terms == 1
     assert tables.tally(np.array([1])).penalty == 1000.0
 
 
 def test_labels_are_numbered_as_they_are_given():
-    X, rules = [["x", "y"]], Constraints([StartsWith("b"), Proportion({"a": 1}, unit="fraction", weight=8)])
+    X, rules = [["x", "y"]], Rules([StartsWith("b"), Proportion({"a": 1}, unit="fraction", weight=8)])
     for labels, y in [(("a", "b"), [0, 1]), (("b", "a"), [1, 0])]:
         assert rules.compile(X, labels).tally(np.array(y)).penalty == 1000 + 8 * 0.25
 
 
 def test_no_rules_cost_nothing():
-    tally = Constraints([]).compile([["x", "y"], ["z"]], ["a"]).tally(np.zeros(3, np.int16))
+    tally = Rules([]).compile([["x", "y"], ["z"]], ["a"]).tally(np.zeros(3, np.int16))
     assert tally.penalty == 0.0
     assert tally.counts.shape == (2, 0)
 
@@ -183,5 +183,5 @@ def test_a_share_of_nothing_is_as_it_should_be():
         [["a", "a"]],
         [ChangeOnlyOn("punctuation", fraction=0.5), Words("pp", are="b", fraction=1)],
     )
-    assert Constraints(rules).penalty(X, y, ["a", "b"]) == 0.0
-    assert Constraints(rules).compile(X, ["a", "b"]).tally(np.array([0, 0])).penalty == 0.0
+    assert Rules(rules).penalty(X, y, ["a", "b"]) == 0.0
+    assert Rules(rules).compile(X, ["a", "b"]).tally(np.array([0, 0])).penalty == 0.0

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 import brute_rules
 from rule_strategies import EVERY_KIND, built
 from rule_strategies import rules as some_rules
-from semistruct.constraints import (
+from semistruct.errors import ParameterError
+from semistruct.rules import (
     AtMostOnce,
     ChangeOnlyOn,
-    Constraints,
     Count,
     EndsWith,
     ExactlyOnce,
@@ -29,13 +29,13 @@ from semistruct.constraints import (
     Pattern,
     Present,
     Proportion,
+    Rules,
     StartsWith,
     Words,
     words,
 )
-from semistruct.constraints.base import HARD
-from semistruct.constraints.rules import VOCABULARY
-from semistruct.errors import ParameterError
+from semistruct.rules.base import HARD
+from semistruct.rules.vocabulary import VOCABULARY
 
 LABELS = ("a", "b", "c")
 
@@ -44,10 +44,10 @@ def cost(rule, *pairs, labels=LABELS):
     """What a rule costs on (text, labels) pairs, also when compiled: one word per label, `-` for any words."""
     y = [list(row) for _, row in pairs]
     X = [["w"] * len(row) if text == "-" else text.split(" ") for (text, _), row in zip(pairs, y, strict=True)]
-    found = Constraints([rule]).penalty(X, y, labels)
+    found = Rules([rule]).penalty(X, y, labels)
     if not isinstance(rule, Function):
         numbers = np.array([labels.index(label) for row in y for label in row], np.int16)
-        tally = Constraints([rule]).compile(X, labels).tally(numbers)
+        tally = Rules([rule]).compile(X, labels).tally(numbers)
         assert tally.penalty == pytest.approx(found, rel=1e-9, abs=1e-9)
     return found
 
@@ -124,7 +124,7 @@ def test_every_short_labelling(rule):
     for T in range(1, 6):
         for y in product(LABELS, repeat=T):
             wanted = brute_rules.price([rule], [["w"] * T], [y], LABELS, HARD)
-            assert Constraints([built(rule)]).penalty([["w"] * T], [y], LABELS) == pytest.approx(wanted, rel=1e-12)
+            assert Rules([built(rule)]).penalty([["w"] * T], [y], LABELS) == pytest.approx(wanted, rel=1e-12)
 
 
 # changes of the label --------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def test_ca_is_a_location():
     rule = Words("CA", are="location")
     y = [["location", "title"], ["title", "location"], ["title", "date"]]
     X = [["CA", "ca"], ["CA", "x"], ["x", "CA"]]
-    assert Constraints([rule]).penalty(X, y, FIELDS) == 2000
+    assert Rules([rule]).penalty(X, y, FIELDS) == 2000
 
 
 def test_each_label_at_most_once():
@@ -314,9 +314,9 @@ def test_a_hundredth_of_the_changes_are_on_words():
     rule = ChangeOnlyOn("punctuation", fraction=0.01)
     X = [["Knuth", ".", "Art", "1968"], ["Turing", ",", "On", ".", "1936"]]
     y = [["author", "author", "title", "date"], ["author", "author", "title", "title", "date"]]
-    assert Constraints([rule]).penalty(X, y, FIELDS) == pytest.approx(1000 * (1 / 4 - 0.01), rel=1e-12)
+    assert Rules([rule]).penalty(X, y, FIELDS) == pytest.approx(1000 * (1 / 4 - 0.01), rel=1e-12)
     y[0][3] = "title"
-    assert Constraints([rule]).penalty(X, y, FIELDS) == pytest.approx(1000 * (0.01 - 0), rel=1e-12)
+    assert Rules([rule]).penalty(X, y, FIELDS) == pytest.approx(1000 * (0.01 - 0), rel=1e-12)
 
 
 # weights ---------------------------------------------------------------------------------------------------
@@ -333,8 +333,8 @@ def test_weights_and_penalties():
 
 def test_rules_add_up():
     rules = [StartsWith("a", weight=1), EndsWith("a", weight=10), AtMostOnce(weight=100)]
-    assert Constraints(rules).penalty([["x"] * 3], [list("bcb")], LABELS) == 111
-    assert Constraints([]).penalty([["x"]], [["a"]], LABELS) == 0
+    assert Rules(rules).penalty([["x"] * 3], [list("bcb")], LABELS) == 111
+    assert Rules([]).penalty([["x"]], [["a"]], LABELS) == 0
 
 
 # functions -------------------------------------------------------------------------------------------------
@@ -466,10 +466,10 @@ def test_shares_that_just_add_up():
 
 
 def test_only_rules_are_rules():
-    with pytest.raises(ParameterError, match="Constraints: 'starts_with' is not a rule"):
-        Constraints(["starts_with"])
-    with pytest.raises(ParameterError, match=r"'ing.yaml'\): expected rules; .* Constraints.from_file$"):
-        Constraints("ing.yaml")
+    with pytest.raises(ParameterError, match="Rules: 'starts_with' is not a rule"):
+        Rules(["starts_with"])
+    with pytest.raises(ParameterError, match=r"'ing.yaml'\): expected rules; .* Rules.from_file$"):
+        Rules("ing.yaml")
 
 
 @pytest.mark.parametrize(
@@ -486,9 +486,9 @@ def test_only_rules_are_rules():
 def test_an_unknown_label_suggests_the_nearest(rule):
     meant = "unknown label 'autor'; did you mean 'author'"
     for refused in (
-        lambda: Constraints([rule], labels=FIELDS),
-        lambda: Constraints([rule]).compile([["x"]], FIELDS),
-        lambda: Constraints([rule]).all_labels(FIELDS),
+        lambda: Rules([rule], labels=FIELDS),
+        lambda: Rules([rule]).compile([["x"]], FIELDS),
+        lambda: Rules([rule]).all_labels(FIELDS),
     ):
         with pytest.raises(ParameterError, match=meant) as err:
             refused()
@@ -497,11 +497,11 @@ def test_an_unknown_label_suggests_the_nearest(rule):
 
 def test_an_unknown_label_like_no_other_lists_all():
     with pytest.raises(ParameterError, match="unknown label 'zzz'; there are author, date, location, title"):
-        Constraints([StartsWith("zzz")]).check_labels(FIELDS)
+        Rules([StartsWith("zzz")]).check_labels(FIELDS)
 
 
 def test_labels_without_examples_can_be_declared():
-    rules = Constraints([StartsWith("editor")], labels=["editor", "note", "note"])
+    rules = Rules([StartsWith("editor")], labels=["editor", "note", "note"])
     assert rules.labels == ("editor", "note")
     assert rules.all_labels(["title", "author"]) == ("author", "editor", "note", "title")
 
@@ -533,7 +533,7 @@ def test_copies_are_equal(rule):
         built({rule.key: None, **rule.model_dump(exclude_none=True)}),
     ):
         assert twin == rule
-        assert Constraints([twin]) == Constraints([rule])
+        assert Rules([twin]) == Rules([rule])
 
 
 def test_equal_rules():
@@ -542,19 +542,19 @@ def test_equal_rules():
     assert StartsWith("a") != EndsWith("a")
     assert StartsWith("a") != StartsWith("a", weight=1)
     assert len({StartsWith("a"), StartsWith(["a"]), StartsWith("b"), Words("x", are="a"), Words("x", are="a")}) == 3
-    assert Constraints([StartsWith("a")]) != Constraints([StartsWith("a")], labels=["a"])
-    assert Constraints([StartsWith("a")]) == Constraints([StartsWith(["a"])])
+    assert Rules([StartsWith("a")]) != Rules([StartsWith("a")], labels=["a"])
+    assert Rules([StartsWith("a")]) == Rules([StartsWith(["a"])])
 
 
 def test_a_set_of_rules_is_a_collection_that_reads_well():
     rules = [StartsWith("a", weight="hard"), AtMostOnce(), Words("x", are="b", weight=3, name="x is b")]
-    found = Constraints(rules)
+    found = Rules(rules)
     assert list(found) == rules
     assert len(found) == 3
     assert str(found).splitlines() == [
         "starts with a (weight hard)", "each label at most once (weight open)", "x is b (weight 3)",
     ]  # fmt: skip
-    assert str(Constraints([])) == ""
+    assert str(Rules([])) == ""
 
 
 def test_an_open_weight_does_not_look_like_a_given_one():
@@ -568,4 +568,4 @@ def test_an_open_weight_does_not_look_like_a_given_one():
 
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="zip"):
-        Constraints([StartsWith("a")]).penalty([["x"]], [["a"], ["b"]], LABELS)
+        Rules([StartsWith("a")]).penalty([["x"]], [["a"], ["b"]], LABELS)

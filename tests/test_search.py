@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights
 from semistruct.features import Encoder
-from semistruct.methods.search import FOLDS, ONE_FOLD_FROM, search_C
+from semistruct.fitting.choice import FOLDS, ONE_FOLD_FROM, search_C
 
 ROUNDING = 1e-12
 GRID = (0.03, 0.1, 0.3, 1.0)

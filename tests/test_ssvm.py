@@ -448,7 +448,7 @@ BAD_PARAMETERS = [
     *[("n_jobs", value) for value in (0, -1, 2.0)],
     *[("random_state", value) for value in (-1, 0.5, "seed")],
     *[("features", value) for value in (None, 3, [1])],
-    ("constraints", "ing.yaml"),
+    ("rules", "ing.yaml"),
 ]
 
 
@@ -461,11 +461,11 @@ def test_bad_parameters_are_refused_at_fit(name, value):
 
 
 def test_rules_that_are_the_name_of_a_file_are_refused(fitted):
-    hint = r"Constraints \(those of a file: Constraints.from_file\(path\)\)$"
-    with pytest.raises(ParameterError, match=f"constraints must be None or {hint}"):
-        SSVM(constraints="ing.yaml").fit(X, Y)
-    with pytest.raises(ParameterError, match=f"constraints='ing.yaml': must be True, False or {hint}"):
-        fitted.predict([[["f0"]]], constraints="ing.yaml")
+    hint = r"Rules \(those of a file: Rules.from_file\(path\)\)$"
+    with pytest.raises(ParameterError, match=f"rules must be None or {hint}"):
+        SSVM(rules="ing.yaml").fit(X, Y)
+    with pytest.raises(ParameterError, match=f"rules='ing.yaml': must be True, False or {hint}"):
+        fitted.predict([[["f0"]]], rules="ing.yaml")
 
 
 CORPUS = make_citations(2)
@@ -530,7 +530,7 @@ def test_an_empty_sequence_cannot_be_labelled(X_new):
 
 def test_parameters_go_in_and_out():
     given = {"C": 2.0, "features": ["word"], "tol": 0.1, "max_passes": 7, "n_jobs": 1, "random_state": 5}
-    given["constraints"] = None
+    given["rules"] = None
     model = SSVM(**given)
     assert model.get_params() == given
     assert clone(model).get_params() == given

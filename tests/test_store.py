@@ -13,11 +13,11 @@ from safetensors.numpy import save as save_arrays
 
 from semistruct import CODL, HMM, SSVM, __version__, load, make_citations, save, store
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import AtMostOnce, Constraints, Proportion, StartsWith
 from semistruct.errors import DataError, ModelError
 from semistruct.features import Encoder
 from semistruct.methods import METHODS
 from semistruct.model import Model
+from semistruct.rules import AtMostOnce, Proportion, Rules, StartsWith
 
 X = [["A", ".", "Turing"], ["K", ".", "Gödel", "1931"], ["1936"]]
 Y = [["author"] * 3, ["author"] * 3 + ["date"], ["date"]]
@@ -101,19 +101,19 @@ def test_what_is_loaded_predicts_the_same(tmp_path):
 @pytest.mark.parametrize("name", METHODS)
 def test_what_is_pickled_predicts_the_same(name):
     rule = Proportion({"author": (0.1, None)}) if name == "ge" else StartsWith("author")
-    method = METHODS[name](constraints=Constraints([rule]))
-    more = {} if name in ("ssvm", "crf", "hmm") else {"unlabeled": [["A", ".", "Church"], ["1930"]]}
+    method = METHODS[name](rules=Rules([rule]))
+    more = {} if name in ("ssvm", "crf", "hmm") else {"pool": [["A", ".", "Church"], ["1930"]]}
     again = pickle.loads(pickle.dumps(method.fit(X, Y, **more)))
     assert model_state(again) == model_state(method)
-    for constraints in (False, True):
-        assert again.predict(X, constraints=constraints) == method.predict(X, constraints=constraints)
-    assert again.model_.constraints == method.model_.constraints
+    for rules in (False, True):
+        assert again.predict(X, rules=rules) == method.predict(X, rules=rules)
+    assert again.model_.rules == method.model_.rules
     assert again.history_ == method.history_
 
 
 def test_all_parameters_come_back(tmp_path):
     given = {"C": "auto", "features": ["word", "shape"], "tol": 0.2, "max_passes": 50, "n_jobs": 2, "random_state": 9}
-    given["constraints"] = Constraints([StartsWith("a"), AtMostOnce(weight="hard")], labels=["a", "b", "c"])
+    given["rules"] = Rules([StartsWith("a"), AtMostOnce(weight="hard")], labels=["a", "b", "c"])
     SSVM(**given).fit(X, Y).save(tmp_path / "m")
     assert load(tmp_path / "m").get_params() == given
     assert given.keys() == SSVM().get_params().keys()

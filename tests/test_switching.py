@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from semistruct.matching import switching
 
 import brute_rules
 from matching_cases import Case, agrees, level, matching_cases, near, not_above, random_case, some_known
 from rule_strategies import EVERY_KIND, length_less_changes, marks_of_capitals
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode
-from semistruct.matching import switching
-from semistruct.matching.search import scorer_of
-from semistruct.matching.switch_kernels import (
+from semistruct.search.best import scorer_of
+from semistruct.switching.matching import change_points, match
+from semistruct.switching.switch_kernels import (
     LEAST,
     Current,
     Price,
@@ -27,7 +28,6 @@ from semistruct.matching.switch_kernels import (
     slack_after,
     switch_tokens,
 )
-from semistruct.matching.switching import change_points, match
 from strategies import random_batch, seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

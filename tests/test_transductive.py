@@ -12,11 +12,17 @@ from sklearn.base import clone
 import brute
 from annealed_cases import CORPUS, HELD_OUT, LABELLED, POOL, UNLABELLED, N, X, Y, same_fit
 from semistruct import SSVM, TransductiveSSVM, load
+from semistruct.bits.places import Bits
+from semistruct.bits.rule_hinge import RuleWorkbench
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import (
+from semistruct.errors import ParameterError
+from semistruct.fitting.path import Run
+from semistruct.fitting.state import State
+from semistruct.fitting.task import Task
+from semistruct.methods.transductive import Objective
+from semistruct.rules import (
     AtMostOnce,
     ChangeOnlyOn,
-    Constraints,
     Count,
     EndsWith,
     ExactlyOnce,
@@ -27,16 +33,10 @@ from semistruct.constraints import (
     Pattern,
     Present,
     Proportion,
+    Rules,
     StartsWith,
     Words,
 )
-from semistruct.errors import ParameterError
-from semistruct.matching.bits import Bits
-from semistruct.methods.path import Run
-from semistruct.methods.state import State
-from semistruct.methods.task import Task
-from semistruct.methods.transductive import Objective
-from semistruct.solvers.rule_hinge import RuleWorkbench
 from semistruct.solvers.sdm import solve
 
 ROUNDING = 1e-9
@@ -100,8 +100,8 @@ def small(seed, blocks="at most once", partial_labels=False):
     labels = [[str(label) for label in rng.choice(LABELS, len(row))] for row in tokens[:2]]
     if partial_labels:
         labels[1] = ["x", None, "z"]
-    rules = Constraints(LOCAL + BLOCKS[blocks], labels=LABELS)
-    given = {"features": ["word"], "constraints": rules, "sample_weight": [1.0, 2.0]}
+    rules = Rules(LOCAL + BLOCKS[blocks], labels=LABELS)
+    given = {"features": ["word"], "rules": rules, "sample_weight": [1.0, 2.0]}
     return Task.of(tokens[:2], labels, tokens[2:], **given), tokens
 
 
@@ -219,7 +219,7 @@ def convex_optimum(task, tokens, blocks, weight, mu, target):
     begin = np.concatenate([np.zeros(size), np.ones(bits.n), np.full(n, 10.0 + mu * 20)])
     found = minimize(
         value, begin, jac=gradient, bounds=bounds, method="SLSQP", options={"maxiter": 1000, "ftol": 1e-11},
-        constraints={"type": "ineq", "fun": lambda u: left @ u - right, "jac": lambda u: left},
+        rules={"type": "ineq", "fun": lambda u: left @ u - right, "jac": lambda u: left},
     )  # fmt: skip
     assert found.status in (0, 8)  # 8: no step helps any more
     return found.fun, found.x[:size], found.x[size : size + bits.n]
@@ -294,12 +294,12 @@ def falls(values):
 
 # ---- fitting
 
-CODL = Constraints.from_file("citations-codl")
-SHORT = {"features": ["word", "shape"], "constraints": CODL, "rounds": 3, "C_u": 0.5}
+CODL = Rules.from_file("citations-codl")
+SHORT = {"features": ["word", "shape"], "rules": CODL, "rounds": 3, "C_u": 0.5}
 
 
-def on_citations(params=None, unlabeled=UNLABELLED, **kwargs):
-    return TransductiveSSVM(**{**SHORT, **(params or {})}).fit(*LABELLED, unlabeled=unlabeled, **kwargs)
+def on_citations(params=None, pool=UNLABELLED, **kwargs):
+    return TransductiveSSVM(**{**SHORT, **(params or {})}).fit(*LABELLED, pool=pool, **kwargs)
 
 
 @pytest.fixture(scope="module")
@@ -325,14 +325,14 @@ def test_unlabelled_data_and_rules_help(fitted):
 
 
 def test_it_ends_when_the_objective_settles():
-    model = TransductiveSSVM(rounds=50, constraints=Constraints([Words(["1931"], are="date")]), select="last")
-    model.fit(X, Y, unlabeled=POOL)
+    model = TransductiveSSVM(rounds=50, rules=Rules([Words(["1931"], are="date")]), select="last")
+    model.fit(X, Y, pool=POOL)
     assert len(model.path_) < 20
     assert [row["iteration"] for row in model.path_] == [None, *map(float, range(1, len(model.path_)))]
 
 
 def test_threads_do_not_change_the_result():
-    one, two = (on_citations({"n_jobs": n, "rounds": 2}, unlabeled=CORPUS.tokens[N:]) for n in (1, 2))
+    one, two = (on_citations({"n_jobs": n, "rounds": 2}, pool=CORPUS.tokens[N:]) for n in (1, 2))
     same_fit(one, two)
 
 
@@ -355,21 +355,21 @@ def test_a_resumed_fit_is_the_uninterrupted_one(fitted, tmp_path, after):
 
 
 def test_known_labels_stay():
-    rules = Constraints([StartsWith("author"), AtMostOnce("all")])
+    rules = Rules([StartsWith("author"), AtMostOnce("all")])
     partial_labels = ["date", None, "author", None]
-    model = TransductiveSSVM(constraints=rules, select="last", rounds=2)
+    model = TransductiveSSVM(rules=rules, select="last", rounds=2)
     seen = []
 
     def look(row):
         seen.append(row)
 
-    model.fit([X[0], X[1], *X[2:]], [Y[0], partial_labels, *Y[2:]], unlabeled=POOL, watch=look)
+    model.fit([X[0], X[1], *X[2:]], [Y[0], partial_labels, *Y[2:]], pool=POOL, watch=look)
     assert len(model.labels_) == len(POOL)
     assert any(row["step"] == "learn" for row in seen)
 
 
 def test_no_rules_and_no_pool_are_possible():
-    model = TransductiveSSVM(features=["word"]).fit(X, Y, unlabeled=POOL)
+    model = TransductiveSSVM(features=["word"]).fit(X, Y, pool=POOL)
     assert model.predict([["1936"]]) == [["date"]]
     alone = TransductiveSSVM(features=["word"]).fit(X, Y)
     assert len(alone.path_) == 1
@@ -384,7 +384,7 @@ def test_rule_features_are_steps_by_punctuation():
 def test_a_saved_model_predicts_the_same(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     again = load(tmp_path / "model")
-    assert again.predict(HELD_OUT[0], constraints=True) == fitted.predict(HELD_OUT[0], constraints=True)
+    assert again.predict(HELD_OUT[0], rules=True) == fitted.predict(HELD_OUT[0], rules=True)
     assert clone(fitted).get_params() == fitted.get_params()
 
 
@@ -401,15 +401,15 @@ REFUSED = [
 
 @pytest.mark.parametrize("rule", REFUSED, ids=lambda rule: rule.key)
 def test_rules_that_make_no_bits_are_refused_by_name(rule):
-    rules = Constraints([AtMostOnce("all"), rule], CODL.labels)
+    rules = Rules([AtMostOnce("all"), rule], CODL.labels)
     with pytest.raises(ParameterError, match="rule 'the odd one': this method knows"):
-        on_citations({"constraints": rules})
+        on_citations({"rules": rules})
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [("C", 0.0), ("C", "best"), ("C_u", -1.0), ("mu", 0), ("rule_features", "yes"), ("rounds", 0), ("select", "first"),
-     ("tol", 0.0), ("constraints", "citations")],
+     ("tol", 0.0), ("rules", "citations")],
 )  # fmt: skip
 def test_wrong_parameters_are_named(name, value):
     with pytest.raises(ParameterError, match=rf"^TransductiveSSVM\({name}="):

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from semistruct._version import __version__
 
 if TYPE_CHECKING:
-    from semistruct.constraints import Constraints
     from semistruct.corpus import Corpus, Example
     from semistruct.datasets import make_apartments, make_citations
     from semistruct.features import Features
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
         TransductiveSVM,
     )
     from semistruct.metrics import evaluate
+    from semistruct.rules import Rules
     from semistruct.store import load, save
     from semistruct.tokens import tokenize
 
@@ -37,7 +37,7 @@ _HOME = {
     "AnnealedSSVM": "methods",
     "CODL": "methods",
     "CRF": "methods",
-    "Constraints": "constraints",
+    "Rules": "rules",
     "ContinuousTransductiveSSVM": "methods",
     "Corpus": "corpus",
     "DASO": "methods",
@@ -68,13 +68,13 @@ __all__ = [
     "SSVM",
     "AlternatingProjections",
     "AnnealedSSVM",
-    "Constraints",
     "ContinuousTransductiveSSVM",
     "Corpus",
     "Example",
     "Features",
     "GeneralizedExpectation",
     "PosteriorRegularization",
+    "Rules",
     "TransductiveSSVM",
     "TransductiveSVM",
     "__version__",

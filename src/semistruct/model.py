@@ -12,10 +12,10 @@ import numpy as np
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode, decode_k, token_margins
 from semistruct.chain.posterior import posterior
-from semistruct.constraints import Constraints
 from semistruct.corpus import refuse_corpus
 from semistruct.features import Encoder
-from semistruct.matching.decoding import decode_under
+from semistruct.prediction import decode_under
+from semistruct.rules import Rules
 
 CHUNK = 20_000  # sequences encoded at a time, which bounds the memory needed to label very many
 
@@ -24,26 +24,26 @@ CHUNK = 20_000  # sequences encoded at a time, which bounds the memory needed to
 class Model:
     """A chain model over `labels`; label y is column y of the weights.
 
-    constraints  the rules it was learned with, which predictions can be made to obey
+    rules  the rules it was learned with, which predictions can be made to obey
     """
 
     labels: tuple[str, ...]
     encoder: Encoder
     weights: ChainWeights
-    constraints: Constraints | None = None
+    rules: Rules | None = None
 
     def compact(self) -> Model:
         """The same model without the features that have no weight."""
         unused = np.all(self.weights.tokens[: self.encoder.n_features] == 0, axis=1)
         encoder, rows = self.encoder.without(np.asarray(unused))
         tokens = self.weights.tokens[rows] if len(rows) else np.zeros((1, len(self.labels)))
-        return Model(self.labels, encoder, ChainWeights(tokens, self.weights.trans), self.constraints)
+        return Model(self.labels, encoder, ChainWeights(tokens, self.weights.trans), self.rules)
 
     def predict(
         self,
         X: Sequence[Any],
         n_jobs: int | None = None,
-        rules: Constraints | None = None,
+        rules: Rules | None = None,
         corpus: bool = False,
     ) -> list[list[str]]:
         """The best labelling of each sequence; under the instance rules of `rules`, and with corpus=True under all."""
@@ -61,7 +61,7 @@ class Model:
         return out
 
     def predict_k(
-        self, X: Sequence[Any], k: int, n_jobs: int | None = None, rules: Constraints | None = None
+        self, X: Sequence[Any], k: int, n_jobs: int | None = None, rules: Rules | None = None
     ) -> list[list[tuple[list[str], float]]]:
         """The k best labellings of each sequence with their scores, fewer where there are no more."""
         names = np.array(self.labels, object)
@@ -74,7 +74,7 @@ class Model:
                 out.append([(names[path].tolist(), score) for path, score in ranked if score > -np.inf])
         return out
 
-    def margins(self, X: Sequence[Any], n_jobs: int | None = None, rules: Constraints | None = None) -> np.ndarray:
+    def margins(self, X: Sequence[Any], n_jobs: int | None = None, rules: Rules | None = None) -> np.ndarray:
         """(n, 2): the score of the best labelling, and by how much it beats the second best."""
         out = [np.empty((0, 2))]
         for part in _chunks(X):
@@ -101,7 +101,7 @@ class Model:
         return out
 
     def _best(
-        self, batch: SequenceBatch, X: Sequence[Any], k: int, n_jobs: int | None, rules: Constraints | None
+        self, batch: SequenceBatch, X: Sequence[Any], k: int, n_jobs: int | None, rules: Rules | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """(labellings (k, n_tokens), scores (n, k)), best first."""
         if rules is None:

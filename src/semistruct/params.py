@@ -1,4 +1,4 @@
-"""Rules for the parameters of estimators, declared beside the class and checked when it is fitted."""
+"""Checks of the parameters of estimators, declared beside the class and checked when it is fitted."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from semistruct.constraints import Constraints
 from semistruct.errors import ParameterError
+from semistruct.rules import Rules
 
 
-class Rule:
+class Check:
     """What a parameter must be, as a test and in words."""
 
     def __init__(self, words: str, test: Callable[[Any], bool]) -> None:
         self.words, self.test = words, test
 
-    def __or__(self, other: Rule) -> Rule:
-        return Rule(f"{self.words} or {other.words}", lambda value: self.test(value) or other.test(value))
+    def __or__(self, other: Check) -> Check:
+        return Check(f"{self.words} or {other.words}", lambda value: self.test(value) or other.test(value))
 
 
 def _number(value: Any) -> bool:
@@ -42,49 +42,47 @@ def _falling(value: Any) -> bool:
     return isinstance(value, list | tuple) and _growing(value[::-1])
 
 
-positive = Rule("a number > 0", lambda value: _number(value) and value > 0)
-not_negative = Rule("a number >= 0", lambda value: _number(value) and value >= 0)
-share = Rule("a number from 0 to 1", lambda value: _number(value) and 0 <= value <= 1)
-yes_or_no = Rule("True or False", lambda value: isinstance(value, bool))
-at_least_one = Rule("a whole number >= 1", lambda value: _whole(value, 1))
-none = Rule("None", lambda value: value is None)
-seed = Rule(
+positive = Check("a number > 0", lambda value: _number(value) and value > 0)
+not_negative = Check("a number >= 0", lambda value: _number(value) and value >= 0)
+share = Check("a number from 0 to 1", lambda value: _number(value) and 0 <= value <= 1)
+yes_or_no = Check("True or False", lambda value: isinstance(value, bool))
+at_least_one = Check("a whole number >= 1", lambda value: _whole(value, 1))
+none = Check("None", lambda value: value is None)
+seed = Check(
     "None, a whole number >= 0 or a numpy RandomState",
     lambda value: value is None or _whole(value, 0) or isinstance(value, np.random.RandomState),
 )
-features = Rule(
+features = Check(
     "the name of a feature set or a list of templates",
     lambda v: isinstance(v, str) or (isinstance(v, list | tuple) and all(isinstance(s, str) for s in v)),
 )
-growing = Rule("a growing list of numbers > 0", _growing)
-falling = Rule("a falling list of numbers > 0", _falling)
-constraints = Rule(
-    "Constraints (those of a file: Constraints.from_file(path))", lambda value: isinstance(value, Constraints)
-)
+growing = Check("a growing list of numbers > 0", _growing)
+falling = Check("a falling list of numbers > 0", _falling)
+rules = Check("Rules (those of a file: Rules.from_file(path))", lambda value: isinstance(value, Rules))
 
 
-def the_word(word: str) -> Rule:
-    return Rule(repr(word), lambda value: isinstance(value, str) and value == word)
+def the_word(word: str) -> Check:
+    return Check(repr(word), lambda value: isinstance(value, str) and value == word)
 
 
 SHARED = {
     "C": positive | the_word("auto"),
     "features": features,
-    "constraints": none | constraints,
+    "rules": none | rules,
     "rounds": at_least_one,
     "tol": positive,
     "select": the_word("auto") | the_word("dev") | the_word("labels-free") | the_word("last"),
     "n_jobs": none | at_least_one,
     "random_state": seed,
 }
-"""Of parameters that mean the same wherever they occur; an estimator declares the others in `rules`."""
+"""Of parameters that mean the same wherever they occur; an estimator declares the others in `checks`."""
 
 
 def check_params(estimator: Any) -> None:
-    """Raise ParameterError for the first parameter that breaks its rule, or for one of an estimator among them."""
+    """Raise ParameterError for the first parameter that is not what it must be, those of inner estimators included."""
     for name, value in estimator.get_params(deep=False).items():
-        rule = estimator.rules.get(name) or SHARED.get(name)
-        if rule and not rule.test(value):
-            raise ParameterError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {rule.words}")
+        check = estimator.checks.get(name) or SHARED.get(name)
+        if check and not check.test(value):
+            raise ParameterError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {check.words}")
         if isinstance(value, BaseEstimator):
             check_params(value)

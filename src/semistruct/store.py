@@ -26,13 +26,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from semistruct._version import __version__
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import Constraints, Function
-from semistruct.constraints.files import dump_rules, rules_from_dict
 from semistruct.errors import ModelError
 from semistruct.features import Encoder, Features
 from semistruct.files import replacing
 from semistruct.methods import METHODS, SequenceLabeller
 from semistruct.model import Model
+from semistruct.rules import Function, Rules
 
 FORMAT = 1
 MEMBERS = {"model.json", "weights.safetensors"}
@@ -44,7 +43,7 @@ def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dic
     """Write a fitted estimator; see `load`."""
     check_is_fitted(estimator)
     model = estimator.model_
-    if model.constraints and any(isinstance(rule, Function) for rule in model.constraints.rules):
+    if model.rules and any(isinstance(rule, Function) for rule in model.rules):
         warnings.warn("a model file cannot hold rules that are functions; they are left out", stacklevel=3)
     about = {
         "format": FORMAT,
@@ -52,7 +51,7 @@ def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dic
         "labels": model.labels,
         "features": model.encoder.features and vars(model.encoder.features),
         "names": list(model.encoder.vocabulary),
-        "rules": None if model.constraints is None else dump_rules(model.constraints),
+        "rules": None if model.rules is None else model.rules.to_dict(),
         "card": {"semistruct": __version__, "created": datetime.now(UTC).isoformat(timespec="seconds"), **(card or {})},
     }
     # "surrogatepass": a token may hold half a character, and is read back as it was
@@ -79,9 +78,9 @@ def load(path: str | os.PathLike[str]) -> SequenceLabeller:
         )
         _check_shapes(model)
         if about.get("rules") is not None:
-            rules = rules_from_dict(about["rules"])
+            rules = Rules.from_dict(about["rules"])
             rules.check_labels(model.labels)
-            model = replace(model, constraints=rules)
+            model = replace(model, rules=rules)
         estimator = _built(about)
         estimator.card_ = dict(about["card"])
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as err:
@@ -101,8 +100,8 @@ def described(estimator: SequenceLabeller) -> dict[str, Any]:
     """The method and its parameters as plain data; one of them may be an estimator again, described likewise."""
     params = {}
     for name, value in estimator.get_params(deep=False).items():
-        if isinstance(value, Constraints):
-            params[name] = dump_rules(value)
+        if isinstance(value, Rules):
+            params[name] = value.to_dict()
         elif isinstance(value, SequenceLabeller):
             params[name] = described(value)
         elif not isinstance(value, np.random.RandomState):
@@ -114,8 +113,8 @@ def _built(about: dict[str, Any]) -> SequenceLabeller:
     """The estimator, not fitted, that was described."""
     params = {}
     for name, value in about["params"].items():
-        if name == "constraints" and value is not None:
-            params[name] = rules_from_dict(value)
+        if name == "rules" and value is not None:
+            params[name] = Rules.from_dict(value)
         else:
             params[name] = _built(value) if isinstance(value, dict) else value
     return METHODS[about["method"]](**params)

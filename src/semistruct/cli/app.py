@@ -19,11 +19,11 @@ from semistruct.cli.ending import Commands
 from semistruct.cli.options import (
     Encoding,
     Format,
+    Jobs,
     LabelColumn,
     Outside,
     Quiet,
     Scheme,
-    Threads,
     read_data,
     reading_of,
     rules_of,
@@ -36,7 +36,7 @@ from semistruct.errors import ParameterError
 from semistruct.files import refuse_overwriting
 
 if TYPE_CHECKING:
-    from semistruct.constraints import Constraints
+    from semistruct.rules import Rules
 
 app = typer.Typer(
     cls=Commands,
@@ -51,7 +51,7 @@ app.add_typer(data_app, name="data")
 app.command(epilog=REPRODUCE_EPILOG)(reproduce)
 app.command(epilog=CURVE_EPILOG)(curve)
 
-TRAIN_EPILOG = """Example: semistruct train refs.tsv -u pool.txt -d dev.tsv -c citations -o refs.model
+TRAIN_EPILOG = """Example: semistruct train refs.tsv -u pool.txt -d dev.tsv -r citations -o refs.model
 
 Templates: word, lower, shape, digits, classes, prefix(2-4), suffix(2-4), column(1), cluster(FILE), each with an
 optional window such as lower[-1..1]; begin, end, position, enclosed, signs, bigram, shapes, lexicon(FILE) look at the
@@ -66,7 +66,7 @@ citations-codl, citations-daso, headers. A file of this name in the working dire
 ModelFile = Annotated[Path, typer.Argument(help="a model file")]
 NoRules = Annotated[bool, typer.Option("--no-rules", help="do not obey the rules of the model")]
 OtherRules = Annotated[
-    str | None, typer.Option("--rules", "-c", help="rules (a file or name) instead of those in the model")
+    str | None, typer.Option("--rules", "-r", help="rules (a file or name) instead of those in the model")
 ]
 
 
@@ -81,15 +81,15 @@ def version(show: Annotated[bool, typer.Option("--version", help="Show the versi
 def train(
     labelled: Annotated[Path, typer.Argument(help="labelled sequences, in any format")],
     output: Annotated[Path, typer.Option("--output", "-o", help="the model file to write")],
-    unlabelled: Annotated[
+    pool: Annotated[
         list[Path] | None,
-        typer.Option("--unlabelled", "-u", help="sequences without labels; may be given several times"),
+        typer.Option("--pool", "-u", help="sequences without labels; may be given several times"),
     ] = None,
     dev: Annotated[
         Path | None, typer.Option("--dev", "-d", help="labelled data to choose parameters on and to report")
     ] = None,
     rules: Annotated[
-        str | None, typer.Option("--rules", "-c", help="rules: a file, or one that comes with semistruct by its name")
+        str | None, typer.Option("--rules", "-r", help="rules: a file, or one that comes with semistruct by its name")
     ] = None,
     method: Annotated[
         str | None,
@@ -126,7 +126,7 @@ def train(
     seed: Annotated[
         int | None, typer.Option(help="seed of the order in which examples are visited, 0 if not given")
     ] = None,
-    threads: Threads = None,
+    jobs: Jobs = None,
     format: Format = None,
     label_column: LabelColumn = None,
     scheme: Scheme = None,
@@ -139,20 +139,20 @@ def train(
     from semistruct.cli import training
 
     for written in (output, plot):
-        refuse_overwriting(written, [labelled, *(unlabelled or []), dev, rules])
+        refuse_overwriting(written, [labelled, *(pool or []), dev, rules])
     reading = reading_of(format, label_column, scheme, outside, encoding)
     data = training.Data(
         read_data(labelled, reading),
-        [read_data(path, reading) for path in unlabelled or []],
+        [read_data(path, reading) for path in pool or []],
         None if dev is None else read_data(dev, reading),
     )
     params = {
         "C": None if c is None else training.value_of(c),
         "features": features,
-        "constraints": rules_of(rules),
+        "rules": rules_of(rules),
         "select": select,
         "random_state": seed,
-        "n_jobs": threads,
+        "n_jobs": jobs,
     }
     params |= training.settings_of(settings or [])
     keeping = training.Keeping(checkpoint, resume, plot)
@@ -186,7 +186,7 @@ def predict(
     ] = False,
     rules: OtherRules = None,
     no_rules: NoRules = False,
-    threads: Threads = None,
+    jobs: Jobs = None,
     format: Format = None,
     label_column: LabelColumn = None,
     scheme: Scheme = None,
@@ -201,7 +201,7 @@ def predict(
     if confidence and to != "jsonl":
         raise ParameterError("--confidence is for --to jsonl")
     under = commands.Under(_instead(rules, no_rules), corpus_rules, confidence)
-    commands.predict(model, inputs or ["-"], reading, to=to, output=output, scheme=scheme, under=under, threads=threads)
+    commands.predict(model, inputs or ["-"], reading, to=to, output=output, scheme=scheme, under=under, jobs=jobs)
 
 
 @app.command(epilog="Example: semistruct evaluate refs.model test.tsv --json")
@@ -213,7 +213,7 @@ def evaluate(
     ] = False,
     rules: OtherRules = None,
     no_rules: NoRules = False,
-    threads: Threads = None,
+    jobs: Jobs = None,
     format: Format = None,
     label_column: LabelColumn = None,
     scheme: Scheme = None,
@@ -227,7 +227,7 @@ def evaluate(
     commands.check_order(model, [str(gold)])
     corpus = read_data(gold, reading_of(format, label_column, scheme, outside, encoding))
     under = commands.Under(_instead(rules, no_rules))
-    result = commands.evaluate(model, corpus, unseen_labels=unseen_labels, under=under, threads=threads)
+    result = commands.evaluate(model, corpus, unseen_labels=unseen_labels, under=under, jobs=jobs)
     _print(result, as_json, commands.evaluation_report)
 
 
@@ -271,17 +271,17 @@ def demo(
         "semistruct-demo"
     ),
     seed: Annotated[int, typer.Option(help="of the synthetic data")] = 0,
-    threads: Threads = None,
+    jobs: Jobs = None,
 ) -> None:
     """Learn to label synthetic references, in about a minute."""
     from semistruct.cli.demo import run
 
-    run(output, seed, threads)
+    run(output, seed, jobs)
 
 
-def _instead(path: str | None, no_rules: bool) -> Constraints | bool:
+def _instead(path: str | None, no_rules: bool) -> Rules | bool:
     """Which rules to obey: those of the file, none (False), or those of the model (True)."""
     if path is not None and no_rules:
-        raise ParameterError("--rules (-c) and --no-rules are both given; give one of them")
+        raise ParameterError("--rules (-r) and --no-rules are both given; give one of them")
     found = rules_of(path)
     return not no_rules if found is None else found

@@ -16,12 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from semistruct import metrics
-from semistruct.constraints import Constraints
 from semistruct.corpus import Corpus, Example, Labels
 from semistruct.errors import DataError, ModelError, RuleWarning
 from semistruct.files import source_name
+from semistruct.fitting.labeller import label_codes
 from semistruct.formats import stream, write
-from semistruct.methods.base import label_codes
+from semistruct.rules import Rules
 from semistruct.store import described, load
 
 CHUNK = 2000  # sequences labelled at a time
@@ -37,17 +37,17 @@ class Under:
     sure   tell how sure the model is
     """
 
-    obey: Constraints | bool = True
+    obey: Rules | bool = True
     corpus: bool = False
     sure: bool = False
 
-    def rules(self, estimator: Any) -> bool | Constraints:
-        """For `predict(constraints=...)`."""
-        return estimator.model_.constraints is not None if self.obey is True else self.obey
+    def rules(self, estimator: Any) -> bool | Rules:
+        """For `predict(rules=...)`."""
+        return estimator.model_.rules is not None if self.obey is True else self.obey
 
-    def watched(self, estimator: Any) -> Constraints | None:
+    def watched(self, estimator: Any) -> Rules | None:
         """The rules whose violations are counted, obeyed or not."""
-        return estimator.model_.constraints if isinstance(self.obey, bool) else self.obey
+        return estimator.model_.rules if isinstance(self.obey, bool) else self.obey
 
 
 def check_order(model: Path, data: Iterable[str]) -> None:
@@ -80,12 +80,12 @@ def predict(
     output: str,
     scheme: str | None,
     under: Under,
-    threads: int | None,
+    jobs: int | None,
 ) -> None:
     """Label the inputs one chunk at a time, so that they may be larger than memory."""
     check_order(model, inputs)
     estimator = load(model)
-    estimator.n_jobs = threads
+    estimator.n_jobs = jobs
     examples = _read(inputs, reading)
     first = list(islice(examples, 1))
     target = to or _natural_format(first)
@@ -113,7 +113,7 @@ def _labelled(estimator: Any, examples: Iterator[tuple[str, Example]], under: Un
     while part := list(islice(examples, None if under.corpus else CHUNK)):
         X = [example.tokens for _, example in part]
         with _naming([example.where(source) for source, example in part]):
-            found = estimator.predict(X, constraints=rules, corpus=under.corpus)
+            found = estimator.predict(X, rules=rules, corpus=under.corpus)
         sure = [c.tolist() for c in estimator.confidence(X, found)] if under.sure else [None] * len(X)
         for (_, example), labels, values in zip(part, found, sure, strict=True):
             yield replace(example, labels=labels, confidence=values)
@@ -130,10 +130,10 @@ def _naming(places: list[str]) -> Iterator[None]:
         warnings.warn(told, warning.category, stacklevel=3)
 
 
-def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, threads: int | None) -> dict[str, Any]:
+def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, jobs: int | None) -> dict[str, Any]:
     """All scores of a model on labelled data, and how often its labels break the rules."""
     estimator = load(model)
-    estimator.n_jobs = threads
+    estimator.n_jobs = jobs
     if not unseen_labels:
         _refuse_unseen(gold, estimator.model_.labels)
     began = time.perf_counter()
@@ -150,7 +150,7 @@ def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, th
     return {"model": str(model), "data": gold.source, "seconds": seconds, **scores, **obeyed}
 
 
-def _broken(rules: Constraints, gold: Corpus, predicted: list[Labels | None], labels: Sequence[str]) -> dict[str, Any]:
+def _broken(rules: Rules, gold: Corpus, predicted: list[Labels | None], labels: Sequence[str]) -> dict[str, Any]:
     """How many sequences break each rule, as predicted and as they are; and how many break any."""
     out: dict[str, Any] = {}
     complete = [i for i, row in enumerate(gold.labels) if row is not None and set(row) <= set(labels)]
@@ -215,7 +215,7 @@ def dump(model: Path, k: int) -> dict[str, Any]:
         "card": estimator.card_,
         "method": type(estimator).__name__,
         "params": described(estimator)["params"],
-        "rules": None if found.constraints is None else [rule.text for rule in found.constraints.rules],
+        "rules": None if found.rules is None else [rule.text for rule in found.rules],
         "features": found.encoder.features and list(found.encoder.features.specs),
         "heaviest": found.heaviest(k),
         "steps": sorted(steps, key=lambda step: -abs(step[1]))[:k],
@@ -223,7 +223,7 @@ def dump(model: Path, k: int) -> dict[str, Any]:
 
 
 def dump_report(result: dict[str, Any]) -> Iterator[Any]:
-    params = {k: v for k, v in result["params"].items() if k != "constraints" or v is None}  # rules come in words
+    params = {k: v for k, v in result["params"].items() if k != "rules" or v is None}  # rules come in words
     yield Text(f"{result['method']}({', '.join(f'{k}={v!r}' for k, v in params.items())})")
     for key, value in result["card"].items():
         shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value

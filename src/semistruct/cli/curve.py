@@ -14,11 +14,11 @@ import typer
 from semistruct.cli.options import (
     Encoding,
     Format,
+    Jobs,
     LabelColumn,
     Outside,
     Quiet,
     Scheme,
-    Threads,
     read_data,
     reading_of,
     rules_of,
@@ -27,17 +27,17 @@ from semistruct.cli.output import AsJson, duration, print_result
 from semistruct.errors import DataError, ParameterError
 from semistruct.files import refuse_overwriting
 
-EPILOG = "Example: semistruct curve refs.tsv -u pool.txt -c citations -o curve.png"
+EPILOG = "Example: semistruct curve refs.tsv -u pool.txt -r citations -o curve.png"
 
 
 def curve(
     labelled: Annotated[Path, typer.Argument(help="labelled sequences, in any format")],
-    unlabelled: Annotated[
+    pool: Annotated[
         list[Path] | None,
-        typer.Option("--unlabelled", "-u", help="sequences without labels; if not given, labelled ones not in use"),
+        typer.Option("--pool", "-u", help="sequences without labels; if not given, labelled ones not in use"),
     ] = None,
     rules: Annotated[
-        str | None, typer.Option("--rules", "-c", help="rules: a file, or one that comes with semistruct by its name")
+        str | None, typer.Option("--rules", "-r", help="rules: a file, or one that comes with semistruct by its name")
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="draw the curve, as .png or .svg")] = None,
     sizes: Annotated[str | None, typer.Option(help="labelled sequences, as 5,10,20; else chosen by the data")] = None,
@@ -46,7 +46,7 @@ def curve(
         list[str] | None, typer.Option("--features", "-f", help="a feature set or a template; several times")
     ] = None,
     seed: Annotated[int, typer.Option(help="of the draws")] = 0,
-    threads: Threads = None,
+    jobs: Jobs = None,
     format: Format = None,
     label_column: LabelColumn = None,
     scheme: Scheme = None,
@@ -60,15 +60,15 @@ def curve(
 
     if output is not None:
         _check(output)
-    refuse_overwriting(output, [labelled, *(unlabelled or []), rules])
+    refuse_overwriting(output, [labelled, *(pool or []), rules])
     reading = reading_of(format, label_column, scheme, outside, encoding)
     corpus = read_data(labelled, reading)
-    pools = [read_data(path, reading).tokens for path in unlabelled or []]
+    pools = [read_data(path, reading).tokens for path in pool or []]
     with _progress(quiet) as show:
         found = learning_curve(
             corpus, [x for pool in pools for x in pool] if pools else None,
             rules_of(rules),
-            folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, jobs=threads, show=show,
+            folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, jobs=jobs, show=show,
         )  # fmt: skip
     if output is not None:
         from semistruct.report.plots import learning_curve as draw

@@ -102,5 +102,5 @@ def _listing(result: dict[str, Any]) -> Iterator[Any]:
 
 def _written(result: dict[str, Any]) -> Iterator[Any]:
     for part, count in result["sequences"].items():
-        ending = "txt" if part == "unlabeled" else "tsv"
+        ending = "txt" if part == "pool" else "tsv"
         yield f"{Path(result['folder']) / part}.{ending}: {count} sequences"

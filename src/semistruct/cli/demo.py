@@ -10,13 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from semistruct.constraints import Constraints
 from semistruct.corpus import Example
 from semistruct.datasets import make_citations
 from semistruct.errors import DataError
 from semistruct.labels import spans
 from semistruct.methods import SSVM, AnnealedSSVM
 from semistruct.report.plots import learning_curve
+from semistruct.rules import Rules
 
 SIZES, DRAWS, N_TEST, N_POOL = (5, 20, 80), 2, 200, 200
 COLOURS = {
@@ -25,7 +25,7 @@ COLOURS = {
 }  # fmt: skip
 
 
-def run(folder: Path, seed: int, threads: int | None) -> None:
+def run(folder: Path, seed: int, jobs: int | None) -> None:
     """Train with growing numbers of labels, print a table, save a plot and the last model."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -38,9 +38,9 @@ def run(folder: Path, seed: int, threads: int | None) -> None:
         f"with semistruct; {DRAWS} draws of each size, scored on {N_TEST} other references."
     )
     console.print("The first fit compiles the kernels; this happens once and takes some seconds.\n")
-    rules, test = Constraints.from_file("citations"), make_citations(N_TEST, seed=seed + 1000)
-    supervised = SSVM(constraints=rules, n_jobs=threads)
-    annealed = AnnealedSSVM(constraints=rules, schedule=[1.0, 10.0], rounds=2, n_jobs=threads)
+    rules, test = Rules.from_file("citations"), make_citations(N_TEST, seed=seed + 1000)
+    supervised = SSVM(rules=rules, n_jobs=jobs)
+    annealed = AnnealedSSVM(rules=rules, schedule=[1.0, 10.0], rounds=2, n_jobs=jobs)
     table = Table("labelled references", box=None, pad_edge=False)
     for title in ("from labels alone", "output obeys the rules", "and learned from unlabelled text", "seconds"):
         table.add_column(title, justify="right")
@@ -55,11 +55,11 @@ def run(folder: Path, seed: int, threads: int | None) -> None:
             with console.status(f"{size} labelled references, draw {draw + 1} of {DRAWS}"):
                 supervised.fit(X, y)
                 scores["labels"].append(supervised.score(test.tokens, test.labels))
-                scores["rules"].append(supervised.score(test.tokens, test.labels, constraints=True))
+                scores["rules"].append(supervised.score(test.tokens, test.labels, rules=True))
                 began = time.perf_counter()
-                annealed.fit(X, y, unlabeled=pool)
+                annealed.fit(X, y, pool=pool)
                 seconds.append(time.perf_counter() - began)
-                scores["everything"].append(annealed.score(test.tokens, test.labels, constraints=True))
+                scores["everything"].append(annealed.score(test.tokens, test.labels, rules=True))
         for name, values in scores.items():
             curves[name].append(values)
         table.add_row(
@@ -67,7 +67,7 @@ def run(folder: Path, seed: int, threads: int | None) -> None:
         )
     console.print(table)
     console.print("\nA reference the last model has never seen, as it labels it:")
-    console.print(_coloured(test.examples[0], annealed.predict(test.tokens[:1], constraints=True)[0]))
+    console.print(_coloured(test.examples[0], annealed.predict(test.tokens[:1], rules=True)[0]))
     plot, saved = folder / "learning-curve.png", folder / "citations.model"
     also = {"from labels alone": curves["labels"], "obeying the rules": curves["rules"]}
     learning_curve(plot, SIZES, curves["everything"], title="Synthetic references, labels + rules + pool", also=also)

@@ -1,4 +1,4 @@
-"""Options that several commands have: how data files are read, and how many threads are used."""
+"""Options that several commands have: how data files are read, and how many jobs are used."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 from semistruct.errors import ParameterError
 
 if TYPE_CHECKING:
-    from semistruct.constraints import Constraints
     from semistruct.corpus import Corpus
+    from semistruct.rules import Rules
 
 Format = Annotated[
     str | None,
@@ -24,7 +24,7 @@ LabelColumn = Annotated[
 Scheme = Annotated[str | None, typer.Option(help="convert the labels to plain, bio, bioes or iob1")]
 Outside = Annotated[str | None, typer.Option(help="the label of text that is in no span or tag; unknown if not given")]
 Encoding = Annotated[str, typer.Option(help="text encoding of the input files")]
-Threads = Annotated[
+Jobs = Annotated[
     int | None, typer.Option(min=1, help="how many to use, all cores if not given; does not change the result")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="show no progress")]
@@ -49,9 +49,9 @@ def read_data(path: Path, reading: dict[str, Any]) -> Corpus:
     return read(path, **reading)
 
 
-def rules_of(path: str | None) -> Constraints | None:
+def rules_of(path: str | None) -> Rules | None:
     if path is None:
         return None
-    from semistruct.constraints import Constraints
+    from semistruct.rules import Rules
 
-    return Constraints.from_file(path)
+    return Rules.from_file(path)

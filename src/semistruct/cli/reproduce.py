@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from semistruct.cli.ending import INTERRUPTED
-from semistruct.cli.options import Threads
+from semistruct.cli.options import Jobs
 from semistruct.cli.output import AsJson, duration, print_result
 from semistruct.errors import DataError, ParameterError, meant
 
@@ -45,7 +45,7 @@ def reproduce(
     select: Annotated[
         str, typer.Option(help="the point of a path: dev, labels-free, or best-test (peeks, as the paper does)")
     ] = "dev",
-    threads: Threads = None,
+    jobs: Jobs = None,
     quick: Annotated[bool, typer.Option("--quick", help="a look in about a minute")] = False,
     resume: Annotated[bool, typer.Option("--resume", help="go on with the results in the folder")] = False,
     as_json: AsJson = False,
@@ -73,7 +73,7 @@ def reproduce(
     stopped = False
     try:
         with _progress(len(configs)) as show:
-            run_all(material, configs, results, jobs=threads, show=show)
+            run_all(material, configs, results, jobs=jobs, show=show)
     except KeyboardInterrupt:
         stopped = True
     written = _write(results, output, select, decode)

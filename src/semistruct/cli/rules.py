@@ -9,25 +9,25 @@ from typing import Any
 from rich.table import Column, Table
 from rich.text import Text
 
-from semistruct.constraints.base import weight_text
-from semistruct.constraints.checking import check_rules, contradictions
-from semistruct.constraints.files import dump_rules, read_rules
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError
+from semistruct.rules import Rules
+from semistruct.rules.base import weight_text
+from semistruct.rules.checking import check_rules, contradictions
 
 
 def describe(path: str) -> dict[str, Any]:
     """The rules of a file in words and as data."""
-    constraints = read_rules(path)
+    rules = Rules.from_file(path)
     # If the labels are not declared there may be others, which the empty name stands for.
-    labels = constraints.labels or ("", *sorted(set().union(*(rule.mentioned() for rule in constraints.rules))))
-    plain = dump_rules(constraints)
-    rules = [
+    labels = rules.labels or ("", *sorted(set().union(*(rule.mentioned() for rule in rules))))
+    plain = rules.to_dict()
+    told = [
         {"text": rule.text, "level": rule.level, "weight": rule.shown_weight, "rule": entry}
-        for rule, entry in zip(constraints.rules, plain["rules"], strict=True)
+        for rule, entry in zip(rules, plain["rules"], strict=True)
     ]
-    clashes = [asdict(found) for found in contradictions(constraints, [], labels)]
-    return {"file": path, "labels": plain["labels"], "rules": rules, "contradictions": clashes}
+    clashes = [asdict(found) for found in contradictions(rules, [], labels)]
+    return {"file": path, "labels": plain["labels"], "rules": told, "contradictions": clashes}
 
 
 def description_report(result: dict[str, Any]) -> Iterator[Any]:
@@ -42,9 +42,9 @@ def description_report(result: dict[str, Any]) -> Iterator[Any]:
 
 def check(path: str, corpus: Corpus, n_examples: int) -> dict[str, Any]:
     """How often each rule applies to labelled data, how often it holds, and where it does not."""
-    constraints = read_rules(path)
+    rules = Rules.from_file(path)
     try:
-        found = check_rules(constraints, corpus.tokens, corpus.labels, n_examples=n_examples).to_dict()
+        found = check_rules(rules, corpus.tokens, corpus.labels, n_examples=n_examples).to_dict()
     except ParameterError as err:
         raise DataError.at(path, None, str(err)) from None
     except DataError as err:

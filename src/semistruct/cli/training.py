@@ -14,16 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from semistruct.cli.progress import watching
-from semistruct.constraints import Constraints
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError, meant
+from semistruct.fitting.path import PathMethod
 from semistruct.methods import METHODS, SequenceLabeller
-from semistruct.methods.path import PathMethod
+from semistruct.rules import Rules
 
 SHOWN = 8  # rules and moves that the report shows
 OPTIONS = {  # of parameters that have one
-    "C": "-C", "features": "--features (-f)", "constraints": "--rules (-c)", "select": "--select",
-    "random_state": "--seed", "n_jobs": "--threads",
+    "C": "-C", "features": "--features (-f)", "rules": "--rules (-r)", "select": "--select",
+    "random_state": "--seed", "n_jobs": "--jobs",
 }  # fmt: skip
 LEARNED = ("search", "stop", "history", "path", "explanation", "expectations", "shares")
 
@@ -74,18 +74,18 @@ def train(
             raise DataError.at(corpus.source, None, "no token has a label")
     estimator: Any = made(**_accepted(name, params))
     further = _further(name, data, keeping)
-    _warn_of_unseen(data, params["constraints"])
+    _warn_of_unseen(data, params["rules"])
     began = time.perf_counter()
     with watching(quiet, getattr(METHODS[name], "axis", "")) as watch, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "interrupted")  # `end` tells more
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
     seconds = time.perf_counter() - began
-    rules = estimator.model_.constraints is not None
+    rules = estimator.model_.rules is not None
     scores = {"train": estimator.score(data.labelled.tokens, data.labelled.labels)}
     if data.dev is not None:
         scores["dev"] = estimator.score(data.dev.tokens, data.dev.labels)
         if rules:
-            scores["dev, under the rules"] = estimator.score(data.dev.tokens, data.dev.labels, constraints=True)
+            scores["dev, under the rules"] = estimator.score(data.dev.tokens, data.dev.labels, rules=True)
     about = {"file": data.labelled.source, "sequences": len(data.labelled), "sha256": data.labelled.digest}
     if data.unlabelled:
         about |= {"unlabelled": [corpus.source for corpus in data.unlabelled], "pool": len(data.pool or ())}
@@ -98,9 +98,9 @@ def train(
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
 
 
-def _warn_of_unseen(data: Data, rules: Constraints | None) -> None:
+def _warn_of_unseen(data: Data, rules: Rules | None) -> None:
     """Tell of labels that are in the dev data only: a typing error, or too few labelled sequences."""
-    known = (rules or Constraints([])).all_labels(data.labelled.label_set)
+    known = (rules or Rules([])).all_labels(data.labelled.label_set)
     for label, where in data.dev.unseen(known).items() if data.dev else ():
         problem = f"no labelled sequence has the label {label!r}; on dev data it counts as an error"
         warnings.warn(f"{where}: {problem}", stacklevel=2)
@@ -209,7 +209,7 @@ def _further(name: str, data: Data, keeping: Keeping) -> dict[str, Any]:
             warnings.warn(
                 f"there are no unlabelled sequences (-u), so {name} is supervised learning here", stacklevel=2
             )
-        return {**out, "unlabeled": data.pool, "checkpoint": keeping.checkpoint, "resume": keeping.resume}
+        return {**out, "pool": data.pool, "checkpoint": keeping.checkpoint, "resume": keeping.resume}
     if keeping != Keeping():
         raise ParameterError(f"the method {name} has no checkpoints and no path to plot")
     if data.unlabelled:

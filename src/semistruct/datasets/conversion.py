@@ -1,4 +1,4 @@
-"""From the files as their authors published them to the parts of a corpus: train, dev, test, unlabeled."""
+"""From the files as their authors published them to the parts of a corpus: train, dev, test, pool."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from semistruct.errors import DataError
 from semistruct.files import read_lines, replacing
 from semistruct.formats import columns, write
 
-PARTS = ("train", "dev", "test", "unlabeled")
+PARTS = ("train", "dev", "test", "pool")
 Parts = dict[str, Corpus]
 
 # Title pages
@@ -33,10 +33,10 @@ def citations(raw: Mapping[str, Path]) -> Parts:
 
     A line there is a token, its label and features, parted by TABs; the unlabelled file has a dummy label.
     """
-    parts = {part: Corpus(list(_rows(raw[part], labelled=part != "unlabeled")), str(raw[part])) for part in PARTS}
+    parts = {part: Corpus(list(_rows(raw[part], labelled=part != "pool")), str(raw[part])) for part in PARTS}
     held = {tuple(e.tokens) for e in parts["test"]}
-    pool = parts["unlabeled"]
-    parts["unlabeled"] = Corpus([e for e in pool if tuple(e.tokens) not in held], pool.source)
+    pool = parts["pool"]
+    parts["pool"] = Corpus([e for e in pool if tuple(e.tokens) not in held], pool.source)
     return parts
 
 
@@ -115,7 +115,7 @@ def save(parts: Parts, folder: Path) -> None:
     except OSError as err:
         raise DataError.at(folder, None, f"cannot write: {(err.strerror or str(err)).lower()}") from None
     for part, corpus in parts.items():
-        if part != "unlabeled":
+        if part != "pool":
             write(corpus, folder / f"{part}.tsv", "tsv")
             continue
         with replacing(folder / "unlabeled.txt", "utf-8") as out:

@@ -49,7 +49,7 @@ CORPORA = {
             "test": Remote(
                 f"{CPF}/citation_test.txt", "2ce30269c7a585ec2c52f66db5c6376eed929beb4a1763a2b4bd2f7a942922e7"
             ),
-            "unlabeled": Remote(
+            "pool": Remote(
                 f"{CPF}/citation_unlabeled.txt", "6a0081e77558b6a170987af2d18597f263f03be06f56e8ef543f477fdb0a58d4"
             ),
         },
@@ -80,7 +80,7 @@ CORPORA = {
 
 
 def get(name: str, *, place: str | None = None, show: Show | None = None) -> conversion.Parts:
-    """The parts of a corpus (train, dev, test, unlabeled), fetched if it is not in the cache.
+    """The parts of a corpus (train, dev, test, pool), fetched if it is not in the cache.
 
     place  a server to take the place of the public one;  show(file, bytes so far, bytes in all) is told of progress
     """

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from math import isnan, log, sqrt
 from typing import Any
 
-from semistruct.constraints import Constraints
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError
 from semistruct.experiments import statistics
 from semistruct.methods import SSVM, AnnealedSSVM
+from semistruct.rules import Rules
 
 FIRST, MOST = 5, 6  # the smallest size, and the number of sizes
 LITTLE = 0.005  # a gain that is not worth labelling for
@@ -65,7 +65,7 @@ def sensible_sizes(most: int) -> list[int]:
 def learning_curve(
     labelled: Corpus,
     pool: Sequence[Any] | None,
-    rules: Constraints | None,
+    rules: Rules | None,
     *,
     folds: int = 5,
     sizes: Sequence[int] | None = None,
@@ -92,7 +92,7 @@ def learning_curve(
         for k, n in enumerate(chosen):
             learn = [labelled.tokens[i] for i in rest[:n]], [labelled.labels[i] for i in rest[:n]]
             unlabelled = [labelled.tokens[i] for i in rest[n:]] if pool is None else pool
-            given: dict[str, Any] = {"C": "auto", "features": features, "constraints": rules, "n_jobs": jobs}
+            given: dict[str, Any] = {"C": "auto", "features": features, "rules": rules, "n_jobs": jobs}
             for method in METHODS:
                 if show:
                     show(done, total)
@@ -107,10 +107,10 @@ def _score(method: str, given: dict[str, Any], learn: Any, unlabelled: Sequence[
         if method == "supervised":
             model: Any = SSVM(**given).fit(*learn)
         else:
-            model = AnnealedSSVM(**given).fit(*learn, unlabeled=unlabelled)
+            model = AnnealedSSVM(**given).fit(*learn, pool=unlabelled)
     if model.stop_ == "interrupted":
         raise KeyboardInterrupt
-    return float(model.score(*test, constraints=given["constraints"] is not None))
+    return float(model.score(*test, rules=given["rules"] is not None))
 
 
 def advice(curve: Curve) -> list[str]:

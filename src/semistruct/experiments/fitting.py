@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from semistruct.constraints import Constraints
 from semistruct.experiments.lineup import QUICK, Entry
+from semistruct.fitting.labeller import Pairs
+from semistruct.fitting.trust import trusted
 from semistruct.methods import METHODS
-from semistruct.methods.base import Pairs
-from semistruct.methods.trust import trusted
+from semistruct.rules import Rules
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,16 @@ class Task:
     dev: Pairs
     pool: Sequence[Any]
     features: str
-    taught: Constraints
-    rules: Constraints
+    taught: Rules
+    rules: Rules
     quick: bool = False
     jobs: int | None = None
 
-    def weighed(self, estimator: Any) -> Constraints:
+    def weighed(self, estimator: Any) -> Rules:
         """The rules to predict with, as they weigh for an estimator: by its own way if it has learned with them."""
-        if self.taught == self.rules and estimator.model_.constraints is not None:
-            return estimator.model_.constraints
-        model = replace(estimator.model_, constraints=self.rules)
+        if self.taught == self.rules and estimator.model_.rules is not None:
+            return estimator.model_.rules
+        model = replace(estimator.model_, rules=self.rules)
         return trusted(model, len(self.learn[0]), self.dev, self.jobs) or self.rules
 
 
@@ -45,7 +45,7 @@ class Fitted:
     """An estimator, its rules for prediction, the settings it has, and those it was chosen from."""
 
     estimator: Any
-    rules: Constraints
+    rules: Rules
     params: dict[str, Any]
     search: list[dict[str, Any]]
     seconds: float
@@ -63,7 +63,7 @@ def fit(entry: Entry, task: Task) -> Fitted:
         estimator = _fit_one(entry, params, task)
         rules = task.weighed(estimator)
         seconds = time.perf_counter() - began
-        accuracy = estimator.score(*task.dev, constraints=rules) if len(tries) > 1 else None
+        accuracy = estimator.score(*task.dev, rules=rules) if len(tries) > 1 else None
         search.append({**params, "dev_accuracy": accuracy})
         total += seconds
         if best is None or (accuracy or 0.0) > top:
@@ -77,14 +77,14 @@ def _fit_one(entry: Entry, params: Any, task: Task) -> Any:
     kind: Any = METHODS[entry.method]
     estimator = kind()
     given: dict[str, Any] = {
-        "C": "auto", "features": task.features, "constraints": task.taught, "n_jobs": task.jobs, "select": "dev",
+        "C": "auto", "features": task.features, "rules": task.taught, "n_jobs": task.jobs, "select": "dev",
         **(QUICK.get(entry.method, {}) if task.quick else {}), **params,
     }  # fmt: skip
     if entry.own_features:
         del given["features"]
     known = estimator.get_params()
     estimator.set_params(**{key: value for key, value in given.items() if key in known})
-    offered = {"dev": task.dev, "unlabeled": task.pool, "keep_models": True}
+    offered = {"dev": task.dev, "pool": task.pool, "keep_models": True}
     taken = inspect.signature(kind.fit).parameters
     estimator.fit(*task.learn, **{key: value for key, value in offered.items() if key in taken})
     if getattr(estimator, "stop_", None) == "interrupted":

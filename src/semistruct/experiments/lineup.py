@@ -11,13 +11,13 @@ from dataclasses import dataclass, field, replace
 from math import log
 from typing import Any, NamedTuple
 
-from semistruct.constraints import Constraints
-from semistruct.constraints.base import Rule
-from semistruct.constraints.expectations import why_no_expectation
-from semistruct.constraints.files import shipped
-from semistruct.constraints.rules import Function
-from semistruct.matching.bits import kind_of_bits
+from semistruct.bits.places import kind_of_bits
+from semistruct.expectations.rows import why_no_expectation
 from semistruct.methods import METHODS
+from semistruct.rules import Rules
+from semistruct.rules.base import Rule
+from semistruct.rules.files import shipped
+from semistruct.rules.vocabulary import Function
 
 
 class Lists(NamedTuple):
@@ -90,7 +90,7 @@ class Learning:
     """The rules that an entry learns with, and those of the list that its method cannot express."""
 
     name: str
-    rules: Constraints
+    rules: Rules
     left_out: list[str]
 
 
@@ -105,11 +105,11 @@ def entry_of(corpus: str, name: str) -> Entry:
     return replace(entry, tries=tuple({**extra, **params} for params in entry.tries))
 
 
-def predicting(corpus: str, name: str) -> tuple[str, Constraints]:
+def predicting(corpus: str, name: str) -> tuple[str, Rules]:
     """(name, rules) at prediction."""
     listed = _list(corpus, "ours" if LINEUP[name].rules == "ours" else "predict")
     assert listed is not None
-    return listed, Constraints.from_file(listed)
+    return listed, Rules.from_file(listed)
 
 
 def learning(corpus: str, name: str) -> Learning:
@@ -117,10 +117,10 @@ def learning(corpus: str, name: str) -> Learning:
     entry = LINEUP[name]
     listed = _list(corpus, entry.rules)
     assert listed is not None
-    rules = Constraints.from_file(listed)
+    rules = Rules.from_file(listed)
     found = [(rule, _formed(rule, rules, entry.form)) for rule in rules.rules]
     kept = [formed for _, formed in found if formed is not None]
-    return Learning(listed, Constraints(kept, rules.labels), [rule.text for rule, formed in found if formed is None])
+    return Learning(listed, Rules(kept, rules.labels), [rule.text for rule, formed in found if formed is None])
 
 
 def _list(corpus: str, which: str) -> str | None:
@@ -128,7 +128,7 @@ def _list(corpus: str, which: str) -> str | None:
     return RULES[corpus].expect if which == "project" and name not in shipped() else name
 
 
-def _formed(rule: Rule, rules: Constraints, form: str) -> Rule | None:
+def _formed(rule: Rule, rules: Rules, form: str) -> Rule | None:
     if form == "all":
         return rule
     if form == "bits":

@@ -20,10 +20,10 @@ from semistruct.formats import read
 ALL = "all"
 LEARN_OF_ALL = (2, 3)  # the share of the training part that "all" learns from where there is no test part
 MADE = {
-    "synthetic": {"train": 300, "dev": 100, "unlabeled": 999, "test": 100},
-    "apartments": {"train": 102, "dev": 100, "unlabeled": 500, "test": 100},  # labelled as in the literature
+    "synthetic": {"train": 300, "dev": 100, "pool": 999, "test": 100},
+    "apartments": {"train": 102, "dev": 100, "pool": 500, "test": 100},  # labelled as in the literature
 }
-FEW = {"train": 60, "dev": 30, "unlabeled": 100, "test": 60}
+FEW = {"train": 60, "dev": 30, "pool": 100, "test": 60}
 FIRST_SEED = 7000  # of the generators, one per part
 
 
@@ -94,7 +94,7 @@ class Material:
         return replace(
             self,
             dev=cut(self.dev, FEW["dev"]),
-            pool=cut(self.pool, FEW["unlabeled"]),
+            pool=cut(self.pool, FEW["pool"]),
             test=None if self.test is None else cut(self.test, FEW["test"]),
         )
 
@@ -113,7 +113,7 @@ def made(name: str, *, few: bool = False) -> Material:
     generator = GENERATORS["citations" if name == "synthetic" else name]
     sizes = FEW if few else MADE[name]
     parts = {part: generator(n, seed=FIRST_SEED + k) for k, (part, n) in enumerate(sizes.items())}
-    pool = Corpus.of(parts["unlabeled"].tokens)
+    pool = Corpus.of(parts["pool"].tokens)
     return Material(name, parts["train"], parts["dev"], pool, parts["test"], synthetic=True)
 
 

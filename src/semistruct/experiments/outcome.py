@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from semistruct import metrics
-from semistruct.constraints import Constraints
 from semistruct.corpus import Example
 from semistruct.features.words import word_of
-from semistruct.methods.base import label_codes
+from semistruct.fitting.labeller import label_codes
+from semistruct.rules import Rules
 
 WORST = 3  # sequences that are kept token by token
 
@@ -20,7 +20,7 @@ WORST = 3  # sequences that are kept token by token
 class Judged:
     """The reported sequences, their true labels and the rules they are compared with."""
 
-    def __init__(self, report: list[Example], which: list[int], rules: Constraints) -> None:
+    def __init__(self, report: list[Example], which: list[int], rules: Rules) -> None:
         self.tokens = [e.tokens for e in report]
         self.gold: list[Any] = [e.labels for e in report]
         self.which = which

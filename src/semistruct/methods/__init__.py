@@ -1,8 +1,8 @@
 """Learning methods, one module each, under the names the command line and model files use."""
 
+from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.methods.ap import AlternatingProjections
-from semistruct.methods.base import SequenceLabeller
 from semistruct.methods.codl import CODL
 from semistruct.methods.continuous import ContinuousTransductiveSSVM
 from semistruct.methods.crf import CRF

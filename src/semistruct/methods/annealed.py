@@ -9,13 +9,13 @@ from typing import ClassVar, cast
 import numpy as np
 
 from semistruct import params
-from semistruct.constraints import Constraints
-from semistruct.matching.switching import Moves
-from semistruct.methods.annealing import MatchByScore, MatchBySlack, anneal
-from semistruct.methods.path import PathMethod, Run, Watch
-from semistruct.methods.state import State
-from semistruct.methods.supervised import DEFAULT_C, MarginLearner, seed_from
-from semistruct.methods.task import Task
+from semistruct.fitting.annealing import MatchByScore, MatchBySlack, anneal
+from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.fitting.state import State
+from semistruct.fitting.supervised import DEFAULT_C, MarginLearner, seed_from
+from semistruct.fitting.task import Task
+from semistruct.rules import Rules
+from semistruct.switching.matching import Moves
 
 RELATIVE = (1.0, 10.0, 30.0)
 PRINTED = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
@@ -36,14 +36,14 @@ class AnnealedSSVM(PathMethod):
     ----------
     C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    constraints : the rules
+    rules : the rules
     schedule : growing weights of all unlabelled data together: a list, relative to that of all labelled data;
         "relative" for a good one; "printed" for the absolute 0.0001, 0.0003, ..., 1 of the paper
     rounds : of matching and learning for each weight; fewer if the labels settle
     moves : "spans", or the single-label switching of the paper: "tokens" (fast), "printed" (literally)
     match_by : "slack" lowers the objective; "score" follows the scores of the model, where that does not raise it
     select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
-        fewest known mistakes (see `semistruct.methods.points`); "last"; "auto": "dev" if there is dev data, else
+        fewest known mistakes (see `semistruct.fitting.points`); "last"; "auto": "dev" if there is dev data, else
         "labels-free".  The supervised start is a point too, so that unlabelled data that hurts is left alone.
     tol : the relative duality gap to reach in learning
     n_jobs : threads, None for all; does not change the result
@@ -62,7 +62,7 @@ class AnnealedSSVM(PathMethod):
 
     axis: ClassVar = "C_u"
     axis_text: ClassVar = "weight of each unlabelled sequence"
-    rules: ClassVar = {
+    checks: ClassVar = {
         "schedule": params.the_word("relative") | params.the_word("printed") | params.growing,
         "moves": params.the_word("spans") | params.the_word("tokens") | params.the_word("printed"),
         "match_by": params.the_word("score") | params.the_word("slack"),
@@ -72,7 +72,7 @@ class AnnealedSSVM(PathMethod):
         self,
         C: float | str = DEFAULT_C,
         features: str | Sequence[str] = "default",
-        constraints: Constraints | None = None,
+        rules: Rules | None = None,
         schedule: str | Sequence[float] = "relative",
         rounds: int = 3,
         moves: str = "spans",
@@ -84,7 +84,7 @@ class AnnealedSSVM(PathMethod):
     ) -> None:
         self.C = C
         self.features = features
-        self.constraints = constraints
+        self.rules = rules
         self.schedule = schedule
         self.rounds = rounds
         self.moves = moves

@@ -9,14 +9,14 @@ import numpy as np
 
 from semistruct import params
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import Constraints
-from semistruct.matching.online import one_pass
-from semistruct.matching.projection import Projection, Projector
+from semistruct.expectations.online import one_pass
+from semistruct.expectations.projection import Projection, Projector
+from semistruct.fitting.state import State
+from semistruct.fitting.supervised import seed_from
+from semistruct.fitting.task import Task
 from semistruct.methods.crf import DEFAULT_C
 from semistruct.methods.projected import ProjectedMethod
-from semistruct.methods.state import State
-from semistruct.methods.supervised import seed_from
-from semistruct.methods.task import Task
+from semistruct.rules import Rules
 from semistruct.solvers.crf import Expected, Objective
 
 
@@ -32,7 +32,7 @@ class AlternatingProjections(ProjectedMethod):
     ----------
     C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    constraints : the rules; lengths, order and functions have no expectation on a chain and are refused
+    rules : the rules; lengths, order and functions have no expectation on a chain and are refused
     gamma : the weight of an unlabelled sequence relative to that of a labelled one
     beta : how soft corpus rules are whose weight was left open, in events
     instance_beta : the same for instance rules
@@ -52,7 +52,7 @@ class AlternatingProjections(ProjectedMethod):
 
     axis: ClassVar = "cycle"
     axis_text: ClassVar = "number of rounds"
-    rules: ClassVar = {
+    checks: ClassVar = {
         "gamma": params.positive,
         "beta": params.positive,
         "instance_beta": params.positive,
@@ -66,7 +66,7 @@ class AlternatingProjections(ProjectedMethod):
         self,
         C: float | str = DEFAULT_C,
         features: str | Sequence[str] = "default",
-        constraints: Constraints | None = None,
+        rules: Rules | None = None,
         gamma: float = 0.1,
         beta: float = 1.0,
         instance_beta: float = 0.01,
@@ -82,7 +82,7 @@ class AlternatingProjections(ProjectedMethod):
     ) -> None:
         self.C = C
         self.features = features
-        self.constraints = constraints
+        self.rules = rules
         self.gamma = gamma
         self.beta = beta
         self.instance_beta = instance_beta

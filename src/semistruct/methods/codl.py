@@ -11,15 +11,15 @@ from sklearn.base import clone
 
 from semistruct import params
 from semistruct.chain.inference import ChainWeights, decode
-from semistruct.constraints import Constraints
 from semistruct.errors import ParameterError, RuleWarning
-from semistruct.matching.decoding import best_under
-from semistruct.matching.search import WIDTH, Found
+from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.fitting.state import State
+from semistruct.fitting.supervised import Learner, SupervisedMethod, learn_mixture
+from semistruct.fitting.task import Task
 from semistruct.methods.hmm import HMM
-from semistruct.methods.path import PathMethod, Run, Watch
-from semistruct.methods.state import State
-from semistruct.methods.supervised import Learner, SupervisedMethod, learn_mixture
-from semistruct.methods.task import Task
+from semistruct.prediction import best_under
+from semistruct.rules import Rules
+from semistruct.search.best import WIDTH, Found
 
 PENALTY = 9.21  # -log(1e-4)
 
@@ -38,7 +38,7 @@ class CODL(PathMethod):
     Parameters
     ----------
     base : the supervised method that learns, e.g. SSVM(); None for HMM().  Features and C are its own.
-    constraints : the rules
+    rules : the rules
     k : how many labellings of a sequence are learned, all with equal weight; fewer where there are no more.  Methods
         that cannot learn several labellings at once get copies, which takes them k times as long.
     gamma : the share of w_0 in the weights
@@ -47,7 +47,7 @@ class CODL(PathMethod):
     beam : how many prefixes the search for labellings keeps, but no fewer than k; None for so many that it is almost
         always exact
     select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
-        fewest known mistakes (see `semistruct.methods.points`); "last"; "auto": "dev" if there is dev data, else
+        fewest known mistakes (see `semistruct.fitting.points`); "last"; "auto": "dev" if there is dev data, else
         "labels-free".  The supervised start is a point too, so that unlabelled data that hurts is left alone.
     n_jobs : threads, None for all; does not change the result
     random_state : seed of the folds by which the base chooses C, if it has to
@@ -66,9 +66,9 @@ class CODL(PathMethod):
 
     axis: ClassVar = "cycle"
     axis_text: ClassVar = "number of cycles of labelling and learning"
-    rules: ClassVar = {
+    checks: ClassVar = {
         "base": params.none
-        | params.Rule(
+        | params.Check(
             "a supervised method such as HMM() or SSVM(), which has a method learner(n_labels)",
             lambda value: isinstance(value, SupervisedMethod),
         ),
@@ -81,7 +81,7 @@ class CODL(PathMethod):
     def __init__(
         self,
         base: SupervisedMethod | None = None,
-        constraints: Constraints | None = None,
+        rules: Rules | None = None,
         k: int = 50,
         gamma: float = 0.1,
         rounds: int = 5,
@@ -92,7 +92,7 @@ class CODL(PathMethod):
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.base = base
-        self.constraints = constraints
+        self.rules = rules
         self.k = k
         self.gamma = gamma
         self.rounds = rounds
@@ -119,12 +119,12 @@ class CODL(PathMethod):
     def learner(self, n_labels: int, watch: Watch | None = None) -> Learner:
         return clone(self._base).set_params(n_jobs=self.n_jobs).learner(n_labels, watch)
 
-    def _matched_rules(self) -> Constraints | None:
-        return None if self.constraints is None else self.constraints.softened(self.penalty)
+    def _matched_rules(self) -> Rules | None:
+        return None if self.rules is None else self.rules.softened(self.penalty)
 
     def _check_task(self, task: Task) -> None:
-        if self._base.constraints is not None:
-            raise ParameterError(f"CODL(base={self.base!r:.60}): give the constraints to CODL, not to its base")
+        if self._base.rules is not None:
+            raise ParameterError(f"CODL(base={self.base!r:.60}): give the rules to CODL, not to its base")
         tables = task.tables
         ignored = [rule.text for rule in (*tables.rules, *tables.functions) if rule.level == "corpus"]
         if ignored:

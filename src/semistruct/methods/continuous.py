@@ -13,13 +13,13 @@ from threadpoolctl import threadpool_limits
 from semistruct import params
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode, decode_k
-from semistruct.constraints import Constraints
-from semistruct.constraints.events import TokenEvent
-from semistruct.constraints.rules import Proportion
-from semistruct.methods.path import PathMethod, Run, Watch
-from semistruct.methods.state import State
-from semistruct.methods.supervised import DEFAULT_C, MarginLearner, seed_from
-from semistruct.methods.task import Task
+from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.fitting.state import State
+from semistruct.fitting.supervised import DEFAULT_C, MarginLearner, seed_from
+from semistruct.fitting.task import Task
+from semistruct.rules import Rules
+from semistruct.rules.events import TokenEvent
+from semistruct.rules.vocabulary import Proportion
 from semistruct.solvers.working_sets import Shares, SmoothObjective, WorkingSets, flat, unflat
 
 RELATIVE = (0.01, 0.03, 0.1, 0.3)
@@ -107,7 +107,7 @@ class ContinuousTransductiveSSVM(PathMethod):
     ----------
     C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    constraints : the rules
+    rules : the rules
     schedule : growing weights of all unlabelled data together, relative to that of all labelled data
     balance : weight of the shares of labels, per unlabelled sequence
     rounds : of growing the working sets and learning for each weight; fewer if no labelling is new
@@ -125,7 +125,7 @@ class ContinuousTransductiveSSVM(PathMethod):
 
     axis: ClassVar = "C_u"
     axis_text: ClassVar = "weight of each unlabelled sequence"
-    rules: ClassVar = {
+    checks: ClassVar = {
         "schedule": params.growing,
         "balance": params.positive,
         "max_steps": params.at_least_one,
@@ -135,7 +135,7 @@ class ContinuousTransductiveSSVM(PathMethod):
         self,
         C: float | str = DEFAULT_C,
         features: str | Sequence[str] = "default",
-        constraints: Constraints | None = None,
+        rules: Rules | None = None,
         schedule: Sequence[float] = RELATIVE,
         balance: float = 1.0,
         rounds: int = 10,
@@ -147,7 +147,7 @@ class ContinuousTransductiveSSVM(PathMethod):
     ) -> None:
         self.C = C
         self.features = features
-        self.constraints = constraints
+        self.rules = rules
         self.schedule = schedule
         self.balance = balance
         self.rounds = rounds

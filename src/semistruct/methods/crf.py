@@ -11,9 +11,9 @@ import numpy as np
 from semistruct import params
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import Constraints
-from semistruct.methods.probabilities import Probabilities
-from semistruct.methods.supervised import Learned, SupervisedMethod
+from semistruct.fitting.probabilities import Probabilities
+from semistruct.fitting.supervised import Learned, SupervisedMethod
+from semistruct.rules import Rules
 from semistruct.solvers.crf import Expected, Objective, solve
 
 DEFAULT_C = 1.0
@@ -83,7 +83,7 @@ class CRF(Probabilities, SupervisedMethod):
     ----------
     C : weight of the losses, or "auto": the best of a grid on the dev data, else by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    constraints : Constraints; they do not change what is learned, but `predict(X, constraints=True)` obeys them
+    rules : Rules; they do not change what is learned, but `predict(X, rules=True)` obeys them
     l1 : weight of the sum of absolute weights, which sets many of them to zero
     tol : stop when the objective falls by less than this share in five iterations
     max_iterations : give up, with a warning, after so many
@@ -105,7 +105,7 @@ class CRF(Probabilities, SupervisedMethod):
     (1, 2)
     """
 
-    rules: ClassVar = {
+    checks: ClassVar = {
         "l1": params.not_negative,
         "max_iterations": params.at_least_one,
     }
@@ -114,7 +114,7 @@ class CRF(Probabilities, SupervisedMethod):
         self,
         C: float | str = DEFAULT_C,
         features: str | Sequence[str] = "default",
-        constraints: Constraints | None = None,
+        rules: Rules | None = None,
         l1: float = 0.0,
         tol: float = 1e-4,
         max_iterations: int = 1000,
@@ -123,7 +123,7 @@ class CRF(Probabilities, SupervisedMethod):
     ) -> None:
         self.C = C
         self.features = features
-        self.constraints = constraints
+        self.rules = rules
         self.l1 = l1
         self.tol = tol
         self.max_iterations = max_iterations

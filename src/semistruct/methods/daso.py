@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from semistruct import params
-from semistruct.constraints import Constraints
+from semistruct.fitting.task import Task
 from semistruct.methods.crf import DEFAULT_C
 from semistruct.methods.projected import PosteriorRegularization
-from semistruct.methods.task import Task
+from semistruct.rules import Rules
 
 PUBLISHED = tuple(2.0 * 0.9**k for k in range(11))
 
@@ -38,8 +38,8 @@ class DASO(PosteriorRegularization):
 
     axis: ClassVar = "T"
     axis_text: ClassVar = "temperature"
-    rules: ClassVar = {
-        **PosteriorRegularization.rules,
+    checks: ClassVar = {
+        **PosteriorRegularization.checks,
         "schedule": params.the_word("published") | params.falling,
     }
 
@@ -47,7 +47,7 @@ class DASO(PosteriorRegularization):
         self,
         C: float | str = DEFAULT_C,
         features: str | Sequence[str] = "default",
-        constraints: Constraints | None = None,
+        rules: Rules | None = None,
         slack: float = 0.01,
         ratio: float = 1.0,
         schedule: str | Sequence[float] = "published",
@@ -60,7 +60,7 @@ class DASO(PosteriorRegularization):
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         super().__init__(
-            C, features, constraints, slack, ratio, rounds, learn_iterations, project_iterations, select, tol, n_jobs,
+            C, features, rules, slack, ratio, rounds, learn_iterations, project_iterations, select, tol, n_jobs,
             random_state,
         )  # fmt: skip
         self.schedule = schedule

@@ -9,15 +9,15 @@ import numpy as np
 
 from semistruct import params
 from semistruct.chain.inference import decode
-from semistruct.constraints import Constraints
-from semistruct.matching.shares import Shares, WithShares
-from semistruct.methods.base import Pairs
+from semistruct.expectations.shares import Shares, WithShares
+from semistruct.fitting.labeller import Pairs
+from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.fitting.points import Judge, Point
+from semistruct.fitting.probabilities import Probabilities
+from semistruct.fitting.state import State
+from semistruct.fitting.task import Task
 from semistruct.methods.crf import DEFAULT_C, LikelihoodLearner
-from semistruct.methods.path import PathMethod, Run, Watch
-from semistruct.methods.points import Judge, Point
-from semistruct.methods.probabilities import Probabilities
-from semistruct.methods.state import State
-from semistruct.methods.task import Task
+from semistruct.rules import Rules
 from semistruct.solvers.crf import Objective, solve
 
 
@@ -33,7 +33,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
     ----------
     C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    constraints : the rules, all of them of the corpus level and about shares; others are refused
+    rules : the rules, all of them of the corpus level and about shares; others are refused
     ratio : C_u relative to the weight of all labelled data
     tol : learning stops when the objective falls by less than this share in five iterations
     max_iterations : give up, with a warning, after so many
@@ -49,7 +49,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
 
     axis: ClassVar = "ratio"
     axis_text: ClassVar = "weight of the rules"
-    rules: ClassVar = {
+    checks: ClassVar = {
         "ratio": params.positive,
         "max_iterations": params.at_least_one,
     }
@@ -58,7 +58,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
         self,
         C: float | str = DEFAULT_C,
         features: str | Sequence[str] = "default",
-        constraints: Constraints | None = None,
+        rules: Rules | None = None,
         ratio: float = 3.0,
         tol: float = 1e-4,
         max_iterations: int = 300,
@@ -68,7 +68,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
     ) -> None:
         self.C = C
         self.features = features
-        self.constraints = constraints
+        self.rules = rules
         self.ratio = ratio
         self.tol = tol
         self.max_iterations = max_iterations

@@ -12,9 +12,9 @@ from scipy.sparse import csr_array
 from semistruct import params
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode
-from semistruct.constraints import Constraints
 from semistruct.errors import DataError
-from semistruct.methods.supervised import COMPLETIONS, Learned, SupervisedMethod, filled
+from semistruct.fitting.supervised import COMPLETIONS, Learned, SupervisedMethod, filled
+from semistruct.rules import Rules
 
 SMOOTHING = 0.01
 
@@ -166,8 +166,8 @@ class HMM(SupervisedMethod):
     ----------
     smoothing : added to every count
     features : a feature set ("hmm": words and the start) or a list of templates; unused if X already holds features
-    constraints : Constraints; they do not change what is learned, but `predict(X, constraints=True)` obeys them, hard
-        ones always and others as far as `semistruct.methods.trust` makes them weigh
+    rules : Rules; they do not change what is learned, but `predict(X, rules=True)` obeys them, hard
+        ones always and others as far as `semistruct.fitting.trust` makes them weigh
     n_jobs : threads, None for all; does not change the result
 
     Attributes
@@ -183,7 +183,7 @@ class HMM(SupervisedMethod):
     [['author', 'author', 'author']]
     """
 
-    rules: ClassVar = {
+    checks: ClassVar = {
         "smoothing": params.positive,
     }
     C = 1.0
@@ -193,12 +193,12 @@ class HMM(SupervisedMethod):
         self,
         smoothing: float = SMOOTHING,
         features: str | Sequence[str] = "hmm",
-        constraints: Constraints | None = None,
+        rules: Rules | None = None,
         n_jobs: int | None = None,
     ) -> None:
         self.smoothing = smoothing
         self.features = features
-        self.constraints = constraints
+        self.rules = rules
         self.n_jobs = n_jobs
 
     def learner(self, n_labels: int, watch: Callable[[Any], None] | None = None) -> CountLearner:

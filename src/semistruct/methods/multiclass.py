@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from semistruct import params
 from semistruct.errors import DataError, ParameterError
-from semistruct.matching.counts import first_labels, swapped, whole_counts
-from semistruct.methods.supervised import seed_from
+from semistruct.fitting.supervised import seed_from
 from semistruct.params import check_params
+from semistruct.solvers.class_counts import first_labels, swapped, whole_counts
 from semistruct.solvers.multiclass import hinge, solve_classes
 
 RELATIVE = (0.1, 0.3, 1.0, 3.0, 10.0)
@@ -29,7 +29,7 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         H(x, y) = max_c [ cost(y, c) + w_c.x ] - w_y.x
 
     over W and labels y_j of unlabelled examples with given class counts (after Keerthi, Sundararajan and Shevade,
-    2012).  In turns the y_j are found by swapping labels of pairs (`semistruct.matching.counts`) and W by a dual
+    2012).  In turns the y_j are found by swapping labels of pairs (`semistruct.solvers.class_counts`) and W by a dual
     method, while C_u grows along a schedule.
 
     Parameters
@@ -52,10 +52,10 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
     history_ : list of dicts, one per half-step: C_u, round, step ("swap" or "learn"), objective, switched
     """
 
-    rules: ClassVar = {
+    checks: ClassVar = {
         "C": params.positive,
         "schedule": params.growing,
-        "class_counts": params.none | params.Rule("a mapping", lambda value: isinstance(value, Mapping)),
+        "class_counts": params.none | params.Check("a mapping", lambda value: isinstance(value, Mapping)),
         "loss": params.the_word("zero-one") | params.the_word("hierarchical"),
         "fit_intercept": params.yes_or_no,
     }
@@ -82,8 +82,8 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Sequence[Any], *, unlabeled: Any = None) -> Self:
-        """Learn from the rows of X with classes y (-1 or None: unlabelled) and the rows of `unlabeled`."""
+    def fit(self, X: Any, y: Sequence[Any], *, pool: Any = None) -> Self:
+        """Learn from the rows of X with classes y (-1 or None: unlabelled) and the rows of `pool`."""
         check_params(self)
         rows, given = self._rows(X), list(y)
         if rows.shape[0] != len(given):
@@ -96,7 +96,7 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
             raise DataError(f"y: there is one class only, {self.classes_[0]!r}")
         self.n_features_in_ = rows.shape[1] - self.fit_intercept
         code = np.searchsorted(self.classes_, np.array([c for c, k in zip(given, known, strict=True) if k]))
-        free = [rows[np.flatnonzero(~known)]] + ([] if unlabeled is None else [self._rows(unlabeled)])
+        free = [rows[np.flatnonzero(~known)]] + ([] if pool is None else [self._rows(pool)])
         if free[-1].shape[1] != rows.shape[1]:
             raise DataError(f"unlabeled has {free[-1].shape[1]} columns, X has {rows.shape[1]}")
         self._learn(rows[np.flatnonzero(known)], code, _stacked(free), self._costs())

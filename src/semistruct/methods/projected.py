@@ -2,8 +2,8 @@
 
     J(w, q) = 1/2 ||w||^2 - C sum_i log p_w(y_i) + C_u sum_j ( E_q[-log p_w] - T entropy(q_j) ) + C_u cost(E_q[counts])
 
-Given w, the minimum over q is a projection (`matching.projection`); given q, that over w is a conditional random field
-with soft labels (`solvers.crf`).  At T = 1 the middle term is the divergence KL(q || p_w).
+Given w, the minimum over q is a projection (`expectations.projection`); given q, that over w is a conditional random
+field with soft labels (`solvers.crf`).  At T = 1 the middle term is the divergence KL(q || p_w).
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 
 from semistruct import params
 from semistruct.chain.inference import ChainWeights
-from semistruct.constraints import Constraints
-from semistruct.constraints.expectations import Expectations
 from semistruct.errors import RuleWarning
-from semistruct.matching.projection import Multipliers, Projection, Projector
-from semistruct.methods.base import Pairs
+from semistruct.expectations.projection import Multipliers, Projection, Projector
+from semistruct.expectations.rows import Expectations
+from semistruct.fitting.labeller import Pairs
+from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.fitting.points import Judge, Point
+from semistruct.fitting.probabilities import Probabilities
+from semistruct.fitting.state import State
+from semistruct.fitting.task import Task
 from semistruct.methods.crf import DEFAULT_C, LikelihoodLearner
-from semistruct.methods.path import PathMethod, Run, Watch
-from semistruct.methods.points import Judge, Point
-from semistruct.methods.probabilities import Probabilities
-from semistruct.methods.state import State
-from semistruct.methods.task import Task
+from semistruct.rules import Rules
 from semistruct.solvers.crf import Expected
 
 START_TOL, START_ITERATIONS = 1e-4, 1000  # of the supervised start
@@ -177,7 +177,7 @@ class PosteriorRegularization(ProjectedMethod):
     ----------
     C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    constraints : the rules; lengths, order and functions have no expectation on a chain and are refused
+    rules : the rules; lengths, order and functions have no expectation on a chain and are refused
     slack : how soft rules are whose weight was left open: to miss the target by a share s costs n s^2 / (2 slack),
         where n is the number of events the rule speaks of; for an instance rule s is counted in events, and n is 1
     ratio : the weight of all unlabelled data together, relative to that of all labelled data
@@ -195,7 +195,7 @@ class PosteriorRegularization(ProjectedMethod):
 
     axis: ClassVar = "cycle"
     axis_text: ClassVar = "number of rounds"
-    rules: ClassVar = {
+    checks: ClassVar = {
         "slack": params.positive,
         "ratio": params.positive,
         "learn_iterations": params.at_least_one,
@@ -206,7 +206,7 @@ class PosteriorRegularization(ProjectedMethod):
         self,
         C: float | str = DEFAULT_C,
         features: str | Sequence[str] = "default",
-        constraints: Constraints | None = None,
+        rules: Rules | None = None,
         slack: float = 0.01,
         ratio: float = 1.0,
         rounds: int = 10,
@@ -219,7 +219,7 @@ class PosteriorRegularization(ProjectedMethod):
     ) -> None:
         self.C = C
         self.features = features
-        self.constraints = constraints
+        self.rules = rules
         self.slack = slack
         self.ratio = ratio
         self.rounds = rounds

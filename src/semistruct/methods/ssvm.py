@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from semistruct import params
-from semistruct.constraints import Constraints
-from semistruct.methods.supervised import DEFAULT_C, MarginLearner, SupervisedMethod, seed_from
+from semistruct.fitting.supervised import DEFAULT_C, MarginLearner, SupervisedMethod, seed_from
+from semistruct.rules import Rules
 
 
 class SSVM(SupervisedMethod):
@@ -24,8 +24,8 @@ class SSVM(SupervisedMethod):
     ----------
     C : weight of the losses, or "auto": the best of a grid on the dev data, else by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    constraints : Constraints; they do not change what is learned, but `predict(X, constraints=True)` obeys them, hard
-        ones always and others as far as `semistruct.methods.trust` makes them weigh
+    rules : Rules; they do not change what is learned, but `predict(X, rules=True)` obeys them, hard
+        ones always and others as far as `semistruct.fitting.trust` makes them weigh
     tol : the relative duality gap to reach
     max_passes : give up, with a warning, after so many passes over the data
     n_jobs : threads, None for all; does not change the result
@@ -46,7 +46,7 @@ class SSVM(SupervisedMethod):
     [['author', 'author', 'author']]
     """
 
-    rules: ClassVar = {
+    checks: ClassVar = {
         "max_passes": params.at_least_one,
     }
 
@@ -54,7 +54,7 @@ class SSVM(SupervisedMethod):
         self,
         C: float | str = DEFAULT_C,
         features: str | Sequence[str] = "default",
-        constraints: Constraints | None = None,
+        rules: Rules | None = None,
         tol: float = 0.01,
         max_passes: int = 1000,
         n_jobs: int | None = None,
@@ -62,7 +62,7 @@ class SSVM(SupervisedMethod):
     ) -> None:
         self.C = C
         self.features = features
-        self.constraints = constraints
+        self.rules = rules
         self.tol = tol
         self.max_passes = max_passes
         self.n_jobs = n_jobs

@@ -11,14 +11,14 @@ import numpy as np
 
 from semistruct import params
 from semistruct.batch import UNKNOWN
+from semistruct.bits.places import Bits
+from semistruct.bits.rule_hinge import RuleWorkbench
 from semistruct.chain.inference import ChainWeights, decode
-from semistruct.constraints import Constraints
-from semistruct.matching.bits import Bits
-from semistruct.methods.path import PathMethod, Run, Watch
-from semistruct.methods.state import State
-from semistruct.methods.supervised import DEFAULT_C, MarginLearner, seed_from
-from semistruct.methods.task import Task
-from semistruct.solvers.rule_hinge import RuleWorkbench
+from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.fitting.state import State
+from semistruct.fitting.supervised import DEFAULT_C, MarginLearner, seed_from
+from semistruct.fitting.task import Task
+from semistruct.rules import Rules
 from semistruct.solvers.sdm import DualState, Problem, solve
 
 START_TOL = 0.01  # the relative gap of the supervised start
@@ -37,7 +37,7 @@ class TransductiveSSVM(PathMethod):
     it there, and one bit for all rules about blocks together.  The term in braces is an upper bound of
     |v_j - 1|_1 + mu/2 ||phi_j(y*) - v_j||^2  for the prediction y* (Yu, AISTATS 2012).  It is a difference of convex
     functions: in turns the labelling ybar_j of the second maximum is found, guided by the rules, and the convex problem
-    in which it stands for that maximum is solved (`semistruct.solvers.rule_hinge`, which eliminates v).  The objective
+    in which it stands for that maximum is solved (`semistruct.bits.rule_hinge`, which eliminates v).  The objective
     never rises.
 
     Bits come from instance rules that forbid labels of single tokens or steps (words, pattern, starts_with, ends_with,
@@ -53,8 +53,8 @@ class TransductiveSSVM(PathMethod):
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
     rule_features : also learn steps after punctuation apart from others (the template steps(punctuation)), as the
         published "I" does.  Its other feature, whether the rules about blocks hold, is what `predict(X,
-        constraints=True)` adds to the score, with the weight that is best on dev data.
-    constraints : the rules
+        rules=True)` adds to the score, with the weight that is best on dev data.
+    rules : the rules
     rounds : at most so many turns; fewer if the objective settles
     select : as for `AnnealedSSVM`
     tol : the relative duality gap to reach in learning
@@ -69,7 +69,7 @@ class TransductiveSSVM(PathMethod):
 
     axis: ClassVar = "iteration"
     axis_text: ClassVar = "turn of guiding and learning"
-    rules: ClassVar = {
+    checks: ClassVar = {
         "C_u": params.positive,
         "mu": params.positive,
         "rule_features": params.yes_or_no,
@@ -82,7 +82,7 @@ class TransductiveSSVM(PathMethod):
         mu: float = 4.0,
         features: str | Sequence[str] = "default",
         rule_features: bool = False,
-        constraints: Constraints | None = None,
+        rules: Rules | None = None,
         rounds: int = 10,
         select: str = "auto",
         tol: float = 0.02,
@@ -94,7 +94,7 @@ class TransductiveSSVM(PathMethod):
         self.mu = mu
         self.features = features
         self.rule_features = rule_features
-        self.constraints = constraints
+        self.rules = rules
         self.rounds = rounds
         self.select = select
         self.tol = tol

@@ -1,0 +1,1 @@
+"""Rules as bits of a labelling, and the loss they make."""

@@ -1,0 +1,1 @@
+"""Rules as expectations: rows, projection, shares, and their gradients."""

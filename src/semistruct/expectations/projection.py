@@ -1,0 +1,173 @@
+"""Projection: the distribution nearest to a model that meets the expectations of rules.
+
+    min_q  sum_x T * KL(q_x || p_x^(1/T)) + cost of what lies beyond the bounds of the rows
+
+where p(y) is proportional to exp(score(y)), and p^(1/T) to exp(score(y) / T).  The dual has one multiplier per row of
+a corpus rule, and one per row of an instance rule and sequence.  Given those of the corpus, the others fall apart
+into one small problem per sequence, solved in kernels; what is left is smooth in the few multipliers of the corpus,
+and is solved by L-BFGS-B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize
+
+from semistruct.batch import SequenceBatch
+from semistruct.chain.inference import ChainWeights
+from semistruct.chain.posterior import PIECES
+from semistruct.expectations.projection_kernels import InstanceRows, best_sequences, project_sequences
+from semistruct.expectations.rows import Expectations, Rows
+from semistruct.search.best import scorer_of
+from semistruct.threads import spread
+
+LARGEST = 1e4  # no multiplier is larger: exp(-LARGEST) is 0
+NOWHERE = np.empty(0, np.int16)
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """instance (n, J), corpus (J,)."""
+
+    instance: np.ndarray
+    corpus: np.ndarray
+
+    @classmethod
+    def zero(cls, expectations: Expectations) -> Multipliers:
+        n = len(expectations.tables)
+        return cls(np.zeros((n, len(expectations.instance))), np.zeros(len(expectations.corpus)))
+
+
+@dataclass(frozen=True)
+class Projection:
+    """The projected distribution.
+
+    marginal (n_tokens, Y), steps (K, Y, Y) of all sequences together, weighted
+    expected (n, terms)  the expected counts of every sequence
+    entropy (n,)         of each sequence
+    dual                 the value of the dual, which no distribution goes below: E_q[-score] - T * entropy + cost
+    residual             how far the multipliers are from solving their problem, at most
+    """
+
+    multipliers: Multipliers
+    marginal: np.ndarray
+    steps: np.ndarray
+    expected: np.ndarray
+    entropy: np.ndarray
+    dual: float
+    residual: float
+
+
+@dataclass(frozen=True)
+class Projector:
+    """Projects models on the expectations of rules for the sequences of a batch.
+
+    known  (n_tokens,) labels that are fixed, UNKNOWN elsewhere
+    """
+
+    batch: SequenceBatch
+    expectations: Expectations
+    known: np.ndarray | None = None
+    tol: float = 1e-4
+    rounds: int = 100
+    n_jobs: int | None = None
+
+    def project(
+        self,
+        chain: ChainWeights,
+        *,
+        temperature: float = 1.0,
+        start: Multipliers | None = None,
+        weight: np.ndarray | None = None,
+    ) -> Projection:
+        """weight (n,) multiplies the expected steps; start has multipliers to begin with."""
+        return _Dual(self, chain, temperature, weight).solve(start or Multipliers.zero(self.expectations))
+
+    def expected(self, chain: ChainWeights, temperature: float = 1.0) -> np.ndarray:
+        """(n, terms): the expected counts of the model itself."""
+        dual = _Dual(self, chain, temperature, None)
+        zero = Multipliers.zero(self.expectations)
+        return dual.instance(zero, rounds=0).expected
+
+    def best(self, chain: ChainWeights, multipliers: Multipliers) -> np.ndarray:
+        """(n_tokens,): the most probable labelling of every sequence under the projected distribution."""
+        dual = _Dual(self, chain, 1.0, None)
+        labels = np.empty(self.batch.n_tokens, np.int16)
+        spread(
+            best_sequences, np.arange(len(self.batch)), *dual.arrays(multipliers.corpus), 1.0, dual.known,
+            multipliers.instance, self.expectations.tables.n_terms, labels, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        return labels
+
+
+class _Dual:
+    """The dual problem of one projection."""
+
+    def __init__(
+        self, projector: Projector, chain: ChainWeights, temperature: float, weight: np.ndarray | None
+    ) -> None:
+        self.projector, self.temperature = projector, temperature
+        self.batch, self.expectations = projector.batch, projector.expectations
+        self.scorer = scorer_of(self.batch, chain)
+        self.weight = np.ones(len(self.batch)) if weight is None else weight
+        self.known = NOWHERE if projector.known is None else projector.known
+        self.rows = instance_rows(self.expectations)
+        self.bounds = np.linspace(0, len(self.batch), PIECES + 1).astype(np.int64)
+
+    def arrays(self, corpus: np.ndarray) -> tuple[object, ...]:
+        tables = self.expectations.tables
+        costs = tables.potentials(corpus @ self.expectations.corpus.a)
+        return self.scorer, costs, tables.events, tables.classes.class_steps, self.rows
+
+    def instance(self, start: Multipliers, rounds: int) -> Projection:
+        """The best multipliers of instance rules, given those of corpus rules."""
+        n, (_, Y), (K, _, _) = len(self.batch), self.scorer.tokens.shape, self.scorer.step.shape
+        multiplier = start.instance.copy()
+        value, entropy, residual = np.empty(n), np.empty(n), np.zeros(n)
+        expected = np.empty((n, self.expectations.tables.n_terms))
+        marginal, steps = np.empty((self.batch.n_tokens, Y)), np.zeros((PIECES, K, Y, Y))
+        spread(
+            project_sequences, np.arange(PIECES), self.bounds, *self.arrays(start.corpus), 1.0 / self.temperature,
+            self.known, self.projector.tol, rounds, self.weight, multiplier, value, entropy, residual, expected,
+            marginal, steps, n_jobs=self.projector.n_jobs,
+        )  # fmt: skip
+        found = Multipliers(multiplier, start.corpus)
+        worst = float(residual.max(initial=0.0))
+        return Projection(found, marginal, steps.sum(axis=0), expected, entropy, -float(value.sum()), worst)
+
+    def solve(self, start: Multipliers) -> Projection:
+        """The best multipliers of all rules."""
+        rows, rounds = self.expectations.corpus, self.projector.rounds
+        if not len(rows):
+            return self.instance(start, rounds)
+        last = self.instance(start, rounds)
+        # counts vary about as much as they are large: in units of this all multipliers are equally stiff
+        unit = 1.0 / np.sqrt(rows.slack + np.abs(rows.a) @ last.expected.sum(axis=0) + 1.0)
+
+        def value(z: np.ndarray) -> tuple[float, np.ndarray]:
+            nonlocal last
+            x = unit * z
+            last = self.instance(Multipliers(last.multipliers.instance, x), rounds)
+            f = -last.dual + float(rows.bound @ x + 0.5 * rows.slack @ x**2)
+            return f, unit * (rows.bound + rows.slack * x - rows.a @ last.expected.sum(axis=0))
+
+        low, high = np.maximum(rows.low, -LARGEST) / unit, np.minimum(rows.price, LARGEST) / unit
+        tol = self.projector.tol * np.sqrt(len(self.batch))
+        options = {"maxiter": rounds, "gtol": tol, "ftol": 0.0, "maxcor": len(rows) + 5}
+        found = minimize(
+            value, start.corpus / unit, jac=True, method="L-BFGS-B", bounds=np.stack([low, high], 1), options=options
+        )
+        f, gradient = value(found.x)
+        far = np.abs(np.clip(found.x - gradient, low, high) - found.x).max() / np.sqrt(len(self.batch))
+        return replace(last, dual=-f, residual=max(last.residual, float(far)))
+
+
+def instance_rows(expectations: Expectations) -> InstanceRows:
+    """The rows of instance rules as the kernels read them."""
+    rows: Rows = expectations.instance
+    term = np.abs(rows.a).argmax(axis=1) if len(rows) else np.zeros(0, np.int64)
+    sign = rows.a[np.arange(len(rows)), term]
+    low, high = np.maximum(rows.low, -LARGEST), np.minimum(rows.price, LARGEST)
+    return InstanceRows(term, sign, rows.bound, rows.slack, low, high, expectations.instance_scale())

@@ -1,0 +1,1 @@
+"""What the learning methods share."""

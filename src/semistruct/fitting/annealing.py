@@ -1,0 +1,117 @@
+"""Deterministic annealing: matching labels and learning in turns, while unlabelled data gains weight.
+
+    J(w, y) = 1/2 ||w||^2 + sum_i C_i H_i(w) + C_u sum_j slack_j(w, y_j) + penalty(y)
+
+For each C_u of a growing list, repeat: lower J over the labels y of the unlabelled data (`matching`), then over w
+(`solvers.sdm`, warm).  No half-step raises J, and this is recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from semistruct.chain.inference import ChainWeights, decode
+from semistruct.fitting.path import Run
+from semistruct.fitting.state import State
+from semistruct.fitting.supervised import MarginLearner
+from semistruct.fitting.task import Task
+from semistruct.solvers.sdm import DualState, Problem
+from semistruct.switching.matching import Matching, Moves, better_of, evaluate, match
+
+Matcher = Callable[[Task, State, np.ndarray], Matching]
+
+
+def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: float, matched: Matcher) -> Iterator[State]:
+    """Go through the stages, which are C_u; yields the state at the end of each.
+
+    rounds   of matching and learning per C_u; fewer if the labels settle
+    C        the weight of labelled sequences
+    matched  finds labels for the open sequences that cost no more than those of the state
+    """
+    state, fixed = run.state, task.known[: task.first_open]
+    while state.stage < len(run.stages):
+        weight = task.weights_at(C, run.stages[state.stage])
+        while state.round < rounds and not state.settled:
+            matching = matched(task, state, weight[task.n_fixed :])
+            old = state.labels
+            if old is None:
+                old = decode(task.opened, state.chain, known=task.open_known, n_jobs=learner.n_jobs)[0]
+            switched = int(np.sum(matching.labels != old))
+            state.labels = matching.labels
+            costs = {
+                "penalty": matching.penalty,
+                "broken": int(np.sum(task.tables.broken(matching.labels).any(axis=1))),
+                "switched": switched,
+                "moves": matching.switches,
+            }
+            before = _labelled_part(task, state.chain, weight, fixed, learner.n_jobs) + matching.objective
+            run.note("match", rounds, objective=before, **costs, gap=None)
+            state.settled = switched == 0 and state.round > 0
+            if not state.settled:
+                target = np.concatenate([fixed, matching.labels])
+                problem = Problem(task.batch, learner.n_labels, target, weight, np.ones(task.batch.n_tokens))
+                solution = learner.solve(problem, start=DualState.from_arrays(state.extra))
+                last = solution.history[-1]
+                if last.primal <= before - matching.penalty:
+                    state.chain = solution.state.chain
+                state.extra = solution.state.arrays()
+                after = min(last.primal + matching.penalty, before)
+                run.note("learn", rounds, objective=after, **costs, gap=last.gap)
+            state.round += 1
+            run.save()
+        yield state
+        state.next_stage()
+
+
+@dataclass(frozen=True)
+class MatchBySlack:
+    """Labels switched from those of the state, to lower J: the algorithm of the paper."""
+
+    moves: Moves
+    seed: int
+    n_jobs: int | None
+
+    def __call__(self, task: Task, state: State, scale: np.ndarray) -> Matching:
+        return match(
+            task.opened, state.chain, task.tables, scale,
+            start=state.labels, known=task.open_known, moves=self.moves, seed=self.seed, n_jobs=self.n_jobs,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MatchByScore:
+    """Labels switched from the best by the model, for score instead of slack; taken where they do not raise J.
+
+    They move more freely than those of `MatchBySlack`, and end up nearer to the truth.
+    """
+
+    moves: Moves
+    seed: int
+    n_jobs: int | None
+
+    def __call__(self, task: Task, state: State, scale: np.ndarray) -> Matching:
+        fresh = match(
+            task.opened, state.chain, task.tables, scale,
+            known=task.open_known, moves=self.moves, loss=0.0, seed=self.seed, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        args = (task.opened, state.chain, task.tables, scale)
+        new = replace(evaluate(*args, fresh.labels, n_jobs=self.n_jobs), switches=fresh.switches)
+        if state.labels is None:
+            return new
+        old = evaluate(*args, state.labels, n_jobs=self.n_jobs)
+        if any(rule.level == "corpus" for rule in (*task.tables.rules, *task.tables.functions)):
+            return new if new.objective <= old.objective else old  # what some sequences take, others would miss
+        return better_of(new, old, task.opened.lengths)
+
+
+def _labelled_part(task: Task, chain: ChainWeights, weight: np.ndarray, fixed: np.ndarray, n_jobs: int | None) -> float:
+    """1/2 ||w||^2 + sum_i C_i H_i(w) over the sequences that have all their labels."""
+    batch = task.batch.take(np.arange(task.n_fixed))
+    bonus = np.ones((batch.n_tokens, chain.n_labels))
+    bonus[np.arange(batch.n_tokens), fixed] = 0.0
+    worst = decode(batch, chain, bonus=bonus, n_jobs=n_jobs)[1]
+    own = decode(batch, chain, known=fixed, n_jobs=n_jobs)[1]
+    return 0.5 * chain.norm2 + float(weight[: task.n_fixed] @ (worst - own))

@@ -1,0 +1,205 @@
+"""Methods that go along a path of models, from the supervised one on, and take the best model of the path."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from semistruct.chain.inference import ChainWeights, decode
+from semistruct.errors import ParameterError
+from semistruct.fitting.checkpoints import Checkpoint
+from semistruct.fitting.choice import Known, choose_C
+from semistruct.fitting.explanation import explain
+from semistruct.fitting.labeller import Pairs, SequenceLabeller, is_known
+from semistruct.fitting.points import Judge, Point
+from semistruct.fitting.state import State
+from semistruct.fitting.supervised import Learner, encoded, seed_from
+from semistruct.fitting.task import Task
+from semistruct.fitting.trust import trusted
+from semistruct.model import Model
+from semistruct.params import check_params
+from semistruct.rules import Rules
+
+Watch = Callable[[Any], None]
+
+
+@dataclass
+class Run:
+    """One fit: takes notes of what happens, and saves the state where that is wanted.
+
+    axis, stages  what changes along the path, and its values
+    """
+
+    state: State
+    axis: str
+    stages: list[float]
+    watch: Watch | None = None
+    keep: Callable[[State], None] | None = None
+    began: float = field(default_factory=time.perf_counter)
+
+    def note(self, step: str, rounds: int, **told: Any) -> None:
+        """A row of the history: a half-step of one of so many rounds; `told` has objective, broken and switched."""
+        state = self.state
+        row = {
+            "stage": state.stage, "stages": len(self.stages), self.axis: self.stages[state.stage],
+            "round": state.round, "rounds": rounds, "step": step, **told,
+            "seconds": time.perf_counter() - self.began,
+        }  # fmt: skip
+        state.history.append(row)
+        if self.watch:
+            self.watch(row)
+
+    def save(self) -> None:
+        """The state is whole: a process that is killed from here on can go on from it."""
+        if self.keep:
+            self.keep(self.state)
+
+
+class PathMethod(SequenceLabeller):
+    """Base of the semi-supervised methods.
+
+    A method says where it starts (`_start`: the supervised model, which is the first point of the path), which stages
+    there are (`_stages`) and how it goes through them (`_walk`: yields the state at the end of each stage).  All the
+    rest is here: encoding, dev data, checkpoints, interruption, the choice among the points, the explanation.
+
+    Attributes
+    ----------
+    model_ : labels, features and weights of the chosen point
+    labels_ : the labels of the unlabelled sequences at the chosen point, those of X (y is None) first
+    C_, search_ : as for the supervised methods
+    history_ : list of dicts, one per half-step
+    path_ : list of dicts, one per point: where it is, dev_accuracy, mistakes, chosen
+    explanation_ : the rules the supervised model broke and those still broken, and which labels moved
+    stop_ : "finished" or "interrupted"
+    """
+
+    axis: ClassVar[str]  # what the stages differ in: its name in rows of the history and of the path, and in words
+    axis_text: ClassVar[str]
+    C: float | str
+    features: str | Sequence[str]
+    rules: Rules | None
+    select: str
+    random_state: Any
+
+    def fit(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Any],
+        *,
+        pool: Sequence[Any] | None = None,
+        dev: Pairs | None = None,
+        sample_weight: Sequence[float] | None = None,
+        watch: Watch | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        keep_models: bool = False,
+    ) -> Self:
+        """Learn from sequences X with labels y (None where unknown) and further sequences without labels.
+
+        dev            (X, y) to choose parameters and the point of the path on
+        sample_weight  one factor of the loss per sequence of X
+        watch          called with every row of the history and every point as it is made
+        checkpoint     a folder to keep the state in after every round; with resume=True go on from there
+        keep_models    keep the models of all points of the path, in `models_`
+        """
+        check_params(self)
+        if resume and checkpoint is None:
+            raise ParameterError("resume=True needs the folder of the checkpoint")
+        select = ("labels-free" if dev is None else "dev") if self.select == "auto" else self.select
+        if select == "dev" and dev is None:
+            raise ParameterError(f"{type(self).__name__}(select='dev'): there is no dev data")
+        task = Task.of(X, y, pool, features=self._templates(), rules=self._matched_rules(), sample_weight=sample_weight)
+        self._check_task(task)
+        dev_known = encoded(dev, task.encoder, task.labels)
+        _warn_of_overlap(X, y, dev)
+        judge = Judge.of(task, dev, select, self.n_jobs, self.rules or Rules([]))
+        start = State(self._start(task, dev_known, watch))
+        stages = self._stages(task)
+        run = Run(start, self.axis, stages, watch)
+        points: list[Point] = []
+        if checkpoint is not None:
+            keeper = Checkpoint.of(checkpoint, self, task, stages, dev_known)
+            run.keep = lambda state: keeper.save(state, points)
+            if resume:
+                run.state, points = keeper.load(run.state)
+        if not points:
+            points.append(judge.point(run.state.chain, None, None))
+        self.stop_ = "finished"
+        try:
+            for now in self._walk(task, run) if task.n_fixed < len(task.batch) else ():
+                points.append(judge.point(now.chain, stages[now.stage], now.labels))
+                if watch:
+                    watch({"step": "point", **points[-1].row(self.axis)})
+        except KeyboardInterrupt:
+            self.stop_ = "interrupted"
+            warnings.warn("interrupted: the model is the best point so far", stacklevel=2)
+        self._finish(task, points, judge, run.state, dev)
+        if keep_models:
+            self.models_ = [replace(self._model(task, p.chain), rules=self.model_.rules) for p in points]
+        return self
+
+    def _matched_rules(self) -> Rules | None:
+        """The rules as unlabelled sequences are matched to them."""
+        return self.rules
+
+    def _templates(self) -> str | Sequence[str]:
+        """The features to use."""
+        return self.features
+
+    def _check_task(self, task: Task) -> None:
+        """Refuse what the method cannot learn from."""
+
+    def learner(self, n_labels: int, watch: Watch | None = None) -> Learner:
+        """What learns the supervised model, and perhaps the others."""
+        raise NotImplementedError
+
+    def _start_learner(self, n_labels: int, watch: Watch | None) -> Learner:
+        """What learns the supervised model, if that is another learner."""
+        return self.learner(n_labels, watch)
+
+    def _start(self, task: Task, dev: Known | None, watch: Watch | None) -> ChainWeights:
+        """The supervised model, with the best C if that is to be found."""
+        learner = self._start_learner(len(task.labels), watch)
+        batch, known, weight = task.labelled
+        seed = seed_from(self.random_state)
+        self.C_, self.search_ = choose_C(self.C, learner, (batch, known), dev, weight, seed, self.n_jobs)
+        return learner.learn(batch, known, self.C_ * weight).chain
+
+    def _stages(self, task: Task) -> list[float]:
+        """Where the points of the path are, on the axis."""
+        raise NotImplementedError
+
+    def _walk(self, task: Task, run: Run) -> Iterator[State]:
+        """Go through run.stages from run.state.stage on; yields the state at the end of each."""
+        raise NotImplementedError
+
+    def _model(self, task: Task, chain: ChainWeights) -> Model:
+        return Model(task.labels, task.encoder, chain, self.rules).compact()
+
+    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
+        best = judge.best(points)
+        model = self._model(task, points[best].chain)
+        self.model_ = replace(model, rules=trusted(model, int(task.has_labels.sum()), dev, self.n_jobs))
+        self.history_ = state.history
+        self.path_ = [{**point.row(self.axis), "chosen": i == best} for i, point in enumerate(points)]
+        labels, names = points[best].labels, np.array(task.labels, object)
+        if labels is None:
+            labels = decode(task.opened, points[best].chain, known=task.open_known, n_jobs=self.n_jobs)[0]
+        rows = [row.tolist() for row in task.opened.split(names[labels])] if len(task.opened) else []
+        self.labels_ = [rows[i] for i in task.free]
+        self.explanation_ = explain(task, points[0].chain, labels, self.n_jobs)
+
+
+def _warn_of_overlap(X: Sequence[Any], y: Sequence[Any], dev: Pairs | None) -> None:
+    if dev is None:
+        return
+    seen = {repr(list(x)) for x, row in zip(X, y, strict=True) if is_known(row)}
+    n = sum(repr(list(x)) in seen for x in dev[0])
+    if n:
+        warnings.warn(f"{n} of {len(dev[0])} dev sequences are in the training data too", stacklevel=3)

@@ -1,0 +1,96 @@
+"""The points of an annealing path, and which of them to take.
+
+With dev data: the one that labels it best, under the rules.  Without: the one with the fewest known mistakes, that is,
+broken instance rules per unlabelled sequence plus wrong labels per labelled sequence when the model predicts them
+without regard to the rules.  Both are mistakes that can be seen without any further label: a model that has gone
+astray on unlabelled data gets the labelled sequences wrong, and one that has learned too little breaks the rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semistruct.batch import UNKNOWN, SequenceBatch
+from semistruct.chain.inference import ChainWeights, decode
+from semistruct.errors import DataError
+from semistruct.fitting.labeller import Pairs
+from semistruct.fitting.supervised import encoded
+from semistruct.fitting.task import Task
+from semistruct.fitting.trust import weight_for
+from semistruct.rules import Rules
+from semistruct.rules.tables import PER, RuleTables
+from semistruct.search.best import find_best
+
+DEV_WIDTH = 64  # of the search under rules on dev data
+
+
+@dataclass(frozen=True)
+class Point:
+    """A model on the path; labels are those of the open sequences.  The supervised start has no place and no labels."""
+
+    chain: ChainWeights
+    place: float | None
+    labels: np.ndarray | None
+    dev_accuracy: float | None
+    mistakes: float
+
+    def row(self, axis: str) -> dict[str, Any]:
+        return {axis: self.place, "dev_accuracy": self.dev_accuracy, "mistakes": self.mistakes}
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Measures points and chooses among them."""
+
+    task: Task
+    dev: tuple[SequenceBatch, np.ndarray, RuleTables] | None
+    select: str
+    n_jobs: int | None
+
+    @classmethod
+    def of(cls, task: Task, dev: Pairs | None, select: str, n_jobs: int | None, rules: Rules) -> Judge:
+        """Rules are those for prediction."""
+        known = encoded(dev, task.encoder, task.labels)
+        if known is not None and not (known[1] != UNKNOWN).any():
+            raise DataError("dev data: no token has a label that occurs in the training data")
+        if dev is None or known is None:
+            return cls(task, None, select, n_jobs)
+        soft = rules.softened(weight_for(int(task.has_labels.sum())))
+        return cls(task, (*known, soft.compile(dev[0], task.labels)), select, n_jobs)
+
+    def point(self, chain: ChainWeights, place: float | None, labels: np.ndarray | None) -> Point:
+        """A model as a point."""
+        return Point(chain, place, labels, self._dev_accuracy(chain), self._mistakes(chain))
+
+    def best(self, points: list[Point]) -> int:
+        """The number of the point to take; the later one of equally good ones."""
+        if self.select == "last":
+            return len(points) - 1
+        if self.select == "dev":
+            return max(range(len(points)), key=lambda i: (points[i].dev_accuracy or 0.0, i))
+        return min(range(len(points)), key=lambda i: (points[i].mistakes, -i))
+
+    def _dev_accuracy(self, chain: ChainWeights) -> float | None:
+        if self.dev is None:
+            return None
+        batch, known, tables = self.dev
+        found = find_best(batch, chain, tables, width=DEV_WIDTH, n_jobs=self.n_jobs).labels[0]
+        counted = known != UNKNOWN
+        return float(np.mean(found[counted] == known[counted]))
+
+    def _mistakes(self, chain: ChainWeights) -> float:
+        task, tables = self.task, self.task.tables
+        found = decode(task.batch, chain, n_jobs=self.n_jobs)[0]
+        counted = task.known != UNKNOWN
+        labelled = max(int((np.add.reduceat(counted, task.batch.offsets[:-1]) > 0).sum()), 1)
+        wrong = float(np.sum(found[counted] != task.known[counted])) / labelled
+        if not len(tables):
+            return wrong
+        t, counts = tables.targets, tables.count(found[task.first_open :], self.n_jobs)
+        counts[:, t.per == PER["tokens"]] /= np.diff(tables.offsets)[:, None]
+        counts = counts[:, tables.instance]
+        over = np.maximum(counts - t.high[tables.instance], t.low[tables.instance] - counts)
+        return wrong + float(np.maximum(over, 0.0).sum()) / len(tables)

@@ -1,0 +1,29 @@
+"""What models with probabilities can tell beside their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from semistruct.fitting.labeller import SequenceLabeller
+
+
+class Probabilities(SequenceLabeller):
+    """A labeller whose scores are logarithms of probabilities, up to a constant for each sequence."""
+
+    def predict_marginals(self, X: Sequence[Any]) -> list[np.ndarray]:
+        """For each sequence an array (tokens, labels): the probability of each label of `classes_` at each token."""
+        check_is_fitted(self, "model_")
+        return self.model_.marginals(X, self.n_jobs)
+
+    def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
+        """The probability of each label of y (what the model predicts, if not given)."""
+        column = {label: k for k, label in enumerate(self.classes_)}
+        y = self.predict(X) if y is None else self._familiar(y)
+        return [
+            p[np.arange(len(row)), [column[label] for label in row]]
+            for p, row in zip(self.predict_marginals(X), y, strict=True)
+        ]

@@ -1,0 +1,110 @@
+"""What a semi-supervised method learns from, encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from semistruct.batch import UNKNOWN, SequenceBatch
+from semistruct.corpus import refuse_corpus
+from semistruct.errors import DataError
+from semistruct.features import Encoder
+from semistruct.features.encoder import form_of
+from semistruct.fitting.labeller import all_labels, check_data, is_known, label_codes
+from semistruct.fitting.supervised import checked_weights
+from semistruct.rules import Rules
+from semistruct.rules.tables import RuleTables
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Sequences of which the first n_fixed have all their labels, and the others are open.
+
+    known       (n_tokens,) labels, UNKNOWN where they are to be found
+    weight      (n,) the factor of each sequence's loss
+    has_labels  (n,) at least one label is known
+    tables      the rules, for the open sequences
+    """
+
+    labels: tuple[str, ...]
+    encoder: Encoder
+    batch: SequenceBatch
+    n_fixed: int
+    known: np.ndarray
+    weight: np.ndarray
+    has_labels: np.ndarray
+    tables: RuleTables = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        X: Sequence[Any],
+        y: Sequence[Any],
+        pool: Sequence[Any] | None,
+        *,
+        features: str | Sequence[str],
+        rules: Rules | None,
+        sample_weight: Sequence[float] | None,
+    ) -> Task:
+        check_data(X, y)
+        weight = checked_weights(sample_weight, len(X))
+        refuse_corpus(pool, name="unlabelled")
+        pool = [] if pool is None else list(pool)
+        check_data(pool, [None] * len(pool), name="unlabelled")
+        if not any(is_known(row) and w > 0 for row, w in zip(y, weight, strict=True)):
+            raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
+        if pool:
+            form_of(pool, "unlabelled", like=form_of(X))
+        rules = Rules([]) if rules is None else rules
+        labels = all_labels(y, rules)
+        complete = [i for i, row in enumerate(y) if row is not None and None not in row]
+        others = np.setdiff1d(np.arange(len(X)), complete).tolist()
+        ordered = [X[i] for i in complete + others] + pool
+        rows = [y[i] for i in complete + others] + [None] * len(pool)
+        encoder = Encoder.for_data(ordered, features)
+        batch, open_X = encoder.fit(ordered), ordered[len(complete) :]
+        return cls(
+            labels,
+            encoder,
+            batch,
+            n_fixed=len(complete),
+            known=label_codes(rows, batch.lengths.tolist(), labels),
+            weight=np.concatenate([weight[complete + others], np.ones(len(pool))]),
+            has_labels=np.array([is_known(row) for row in rows]),
+            tables=(rules if open_X else Rules([])).compile(open_X, labels),
+        )
+
+    @cached_property
+    def opened(self) -> SequenceBatch:
+        """The open sequences."""
+        return self.batch.take(np.arange(self.n_fixed, len(self.batch)))
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """The open sequences without any label."""
+        return np.flatnonzero(~self.has_labels[self.n_fixed :])
+
+    @property
+    def first_open(self) -> int:
+        """The number of tokens of the sequences that have all their labels."""
+        return int(self.batch.offsets[self.n_fixed])
+
+    @property
+    def open_known(self) -> np.ndarray | None:
+        """(open tokens,) the labels that are known, None if no label is."""
+        known = self.known[self.first_open :]
+        return known if (known != UNKNOWN).any() else None
+
+    @cached_property
+    def labelled(self) -> tuple[SequenceBatch, np.ndarray, np.ndarray]:
+        """(batch, known labels, weights) of the sequences with labels."""
+        which, rows = np.flatnonzero(self.has_labels), self.batch.split(self.known)
+        return self.batch.take(which), np.concatenate([rows[i] for i in which]), self.weight[which]
+
+    def weights_at(self, labelled: float, free: float) -> np.ndarray:
+        """(n,): the weights of the losses if a labelled sequence has one weight and one without labels another."""
+        return self.weight * np.where(self.has_labels, labelled, free)

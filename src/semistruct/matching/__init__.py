@@ -1,1 +1,0 @@
-"""Labellings under rules: exact search, label switching, bounds."""

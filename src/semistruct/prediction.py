@@ -1,0 +1,118 @@
+"""Prediction under rules."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from semistruct.batch import SequenceBatch
+from semistruct.chain.inference import ChainWeights
+from semistruct.errors import RuleWarning
+from semistruct.rules import Function, Rule, Rules
+from semistruct.rules.tables import RuleTables
+from semistruct.search.best import WIDTH, Found, find_best
+from semistruct.search.functions import FunctionRules
+from semistruct.switching.matching import CANDIDATES, match
+
+SHOWN = 3  # sequences whose clashes are told
+
+
+def decode_under(
+    batch: SequenceBatch,
+    weights: ChainWeights,
+    rules: Rules,
+    X: Sequence[Any],
+    labels: Sequence[str],
+    *,
+    k: int = 1,
+    corpus: bool = False,
+    width: int = WIDTH,
+    n_jobs: int | None = None,
+) -> Found:
+    """The k best labellings by score minus the penalty of the instance rules.
+
+    With corpus=True the corpus rules, as rules for this batch, change the best labellings further by span switching.
+    Warns of hard rules that cannot all be obeyed.
+    """
+    tables = rules.compile(X, labels)
+    found = best_under(batch, weights, tables, k=k, width=width, n_jobs=n_jobs)
+    if corpus and len(tables.corpus):
+        ones = np.ones(len(batch))
+        matched = match(batch, weights, tables, ones, start=found.labels[0], loss=0.0, n_jobs=n_jobs)
+        changed = np.add.reduceat(matched.labels != found.labels[0], batch.offsets[:-1]) > 0
+        found = Found(matched.labels[None], found.values[:, :1], np.where(changed, np.inf, found.ceiling))
+    _warn_of_clashes(found.labels[0], batch, weights, rules, tables, X, n_jobs)
+    return found
+
+
+def best_under(
+    batch: SequenceBatch,
+    weights: ChainWeights,
+    tables: RuleTables,
+    *,
+    k: int = 1,
+    known: np.ndarray | None = None,
+    width: int = WIDTH,
+    n_jobs: int | None = None,
+) -> Found:
+    """`find_best` for all instance rules: functions of the user choose among the 50 best by the other rules."""
+    functions = FunctionRules([rule for rule in tables.functions if rule.level == "instance"], tables.X, tables.labels)
+    candidates = max(k, CANDIDATES) if functions else k
+    found = find_best(batch, weights, tables, k=candidates, known=known, width=width, n_jobs=n_jobs)
+    return _chosen(found, functions, batch, k) if functions else found
+
+
+def _chosen(found: Found, functions: FunctionRules, batch: SequenceBatch, k: int) -> Found:
+    """The k best of the found labellings when functions have their say; nothing is certain about the others."""
+    paths, values = found.labels[:k].copy(), np.full((len(batch), k), -np.inf)
+    for i, (a, b) in enumerate(pairwise(batch.offsets)):
+        rows = np.flatnonzero(found.values[i] > -np.inf)
+        cost = np.array([functions.instance(functions.values(i, found.labels[r, a:b])) for r in rows])
+        total = found.values[i, rows] - cost
+        best = np.argsort(-total, kind="stable")[:k]
+        paths[: len(best), a:b] = found.labels[rows[best], a:b]
+        values[i, : len(best)] = total[best]
+    return Found(paths, values, np.full(len(batch), np.inf))
+
+
+def _warn_of_clashes(
+    y: np.ndarray,
+    batch: SequenceBatch,
+    weights: ChainWeights,
+    rules: Rules,
+    tables: RuleTables,
+    X: Sequence[Any],
+    n_jobs: int | None,
+) -> None:
+    """Tell which sequences cannot obey all hard rules, and which rules are in each other's way."""
+    hard = [rule for rule in rules if rule.weight == "hard" and not isinstance(rule, Function)]
+    if not any(rule.level == "instance" for rule in hard):
+        return
+    broken = tables.broken(y, n_jobs) & np.array([rule.weight == "hard" for rule in tables.rules])
+    stuck = np.flatnonzero(broken.any(axis=1))
+    for i in stuck[:SHOWN]:
+        one = np.array([i])
+        breaks = ", ".join(repr(tables.rules[r].text) for r in np.flatnonzero(broken[i]))
+        clash = [rule for rule in hard if _obeyed_without(rule, hard, batch.take(one), weights, [X[i]], tables.labels)]
+        names = " and ".join(repr(rule.text) for rule in clash) if clash else "the hard rules"
+        told = f"sequence {i}: {names} cannot all be obeyed; its labels break {breaks}"
+        warnings.warn(told, RuleWarning, stacklevel=4)
+    if len(stuck) > SHOWN:
+        warnings.warn(f"so it is for {len(stuck) - SHOWN} more sequences", RuleWarning, stacklevel=4)
+
+
+def _obeyed_without(
+    rule: Rule,
+    hard: list[Rule],
+    batch: SequenceBatch,
+    weights: ChainWeights,
+    X: Sequence[Any],
+    labels: Sequence[str],
+) -> bool:
+    """The other hard rules can all be obeyed."""
+    rest = Rules([other for other in hard if other is not rule]).compile(X, labels)
+    return not rest.broken(find_best(batch, weights, rest, n_jobs=1).labels[0], n_jobs=1).any()

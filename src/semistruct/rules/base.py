@@ -1,0 +1,242 @@
+"""What all rules share: terms, weights, levels, and the kinds of values they may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import regex
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from semistruct.errors import ParameterError, meant, nearest
+from semistruct.rules.events import Event
+from semistruct.rules.words import CLASSES
+
+HARD = 1e6
+"""The weight of a hard rule, a thousand times that of others."""
+
+
+PLAIN = {
+    r", (unable to parse string as|got) .*": "",
+    r"\w+ should have at (least|most) (\d+) items?.*": r"should have at \1 \2 entries",
+    r"string should have .*": "should be a text",
+    r"input should be": "should be",
+    r"\ba valid ": "a ",
+    r"\binteger": "whole number",
+    r"\bstring": "text",
+    r"\btuple": "list",
+    r"\bdictionary": "mapping",
+}
+"""What pydantic says, and the words for it that rules files use."""
+
+
+class EntryError(ParameterError):
+    """An entry of a rule is wrong; `path` leads to it: the name of the entry, and places inside of its value."""
+
+    def __init__(self, message: str, path: tuple[int | str, ...] = ()) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+@dataclass(frozen=True)
+class Term:
+    """One number that a rule watches, and the range [low, high] in which it should lie.
+
+    event  what is counted
+    per    what the count is divided by: nothing; "tokens", "sequences" or the places of another event
+    unit   100 if distances from the range are measured in percent
+    joint  the joint terms of a rule have one penalty, on the number of those that are out of range
+    """
+
+    text: str
+    event: Event
+    low: float = -inf
+    high: float = inf
+    per: Event | Literal["tokens", "sequences"] | None = None
+    unit: float = 1.0
+    joint: bool = False
+
+    def distance(self, value: float) -> float:
+        """How far a value lies outside the range."""
+        return self.unit * max(self.low - value, value - self.high, 0.0)
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
+
+
+def _as_texts(value: Any) -> Any:
+    """YAML reads 1984 as a number, but it is meant as a word."""
+    return [str(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in value] if isinstance(
+        value, list | tuple | set | frozenset
+    ) else value  # fmt: skip
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        regex.compile(pattern)
+    except regex.error as err:
+        raise ValueError(f"the pattern {pattern!r} does not compile: {err}") from None
+    return pattern
+
+
+def _no_slip(mark: str) -> str:
+    """A single word that is nearly the name of a class is that name, badly written, rather than a pattern."""
+    if mark not in CLASSES and regex.fullmatch(r"[\w-]+", mark) and (near := nearest(mark, CLASSES)):
+        raise ValueError(f"unknown mark {mark!r}; did you mean {near!r}? (as a pattern, write '({mark})')")
+    return mark
+
+
+def _one_token(word: str) -> str:
+    if len(word.split()) > 1:
+        raise ValueError(f"a word is one token, so {word!r} is never found (a pattern may have blanks)")
+    return word
+
+
+def _in_order(bounds: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
+    low, high = bounds
+    if low is None and high is None:
+        raise ValueError("a range needs a bound")
+    if low is not None and high is not None and low > high:
+        raise ValueError(f"the range [{low:g}, {high:g}] is empty")
+    return bounds
+
+
+Labels = Annotated[
+    tuple[str, ...], BeforeValidator(_as_texts), BeforeValidator(_as_list), Field(min_length=1, strict=False)
+]
+WordList = Annotated[
+    tuple[Annotated[str, AfterValidator(_one_token)], ...],
+    BeforeValidator(_as_texts), BeforeValidator(_as_list), Field(min_length=1, strict=False),
+]  # fmt: skip
+Mark = Annotated[str, AfterValidator(_no_slip), AfterValidator(_compiles)]
+Marks = Annotated[tuple[Mark, ...], BeforeValidator(_as_list), Field(min_length=1)]
+Pattern_ = Annotated[str, AfterValidator(_compiles)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+ShareRange = Share | Annotated[tuple[Share | None, Share | None], AfterValidator(_in_order)]
+AmountRange = Amount | Annotated[tuple[Amount | None, Amount | None], AfterValidator(_in_order)]
+Level = Literal["instance", "corpus"]
+Unit = Literal["fraction", "percent"]
+
+
+class Rule(BaseModel):
+    """Base of all rules.
+
+    weight   what a violation costs, or "hard": never broken unless there is no other way
+    level    "instance": every sequence obeys; "corpus": all sequences together do
+    penalty  "absolute" or "square" in the size of the violation
+    name     for messages and reports; made from the rule itself if not given
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    key: ClassVar[str]
+    levels: ClassVar[tuple[Level, ...]] = ("instance",)
+
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] | Literal["hard"] = 1000.0
+    level: Level = "instance"
+    penalty: Literal["absolute", "square"] = "absolute"
+    name: Annotated[str, Field(min_length=1)] | None = None
+
+    def __init__(self, value: Any = None, /, **fields: Any) -> None:
+        if value is not None:
+            fields[self.key] = value
+        for name in fields:
+            if name not in type(self).model_fields:
+                told = f"{self.key}: no entry is called {name!r}; {meant(name, type(self).model_fields)}"
+                raise EntryError(told, (name,))
+        try:
+            super().__init__(**fields)
+        except ValidationError as err:
+            told, path = explain(err, self.key)
+            raise EntryError(f"{self.key}: {told}", path) from None
+
+    @model_validator(mode="after")
+    def _check_level(self) -> Self:
+        if self.level not in self.levels:
+            raise ValueError(f"this rule has no {self.level} level")
+        return self
+
+    def __repr_args__(self) -> list[tuple[str | None, Any]]:
+        """Only what was given, so that a weight that was left open does not look like one that was not."""
+        return [(name, value) for name, value in super().__repr_args__() if name in self.model_fields_set]
+
+    @property
+    def weight_is_open(self) -> bool:
+        """No weight was given, so that it depends on what the rule is used for."""
+        return "weight" not in self.model_fields_set
+
+    @property
+    def shown_weight(self) -> float | str:
+        """The weight for readers: a number, "hard" or "open"."""
+        return "open" if self.weight_is_open else self.weight
+
+    @property
+    def cost(self) -> float:
+        """The weight as a number."""
+        return HARD if self.weight == "hard" else float(self.weight)
+
+    @property
+    def power(self) -> int:
+        return 2 if self.penalty == "square" else 1
+
+    @property
+    def text(self) -> str:
+        """The rule in words, or its name."""
+        return self.name or self.says
+
+    @property
+    def says(self) -> str:
+        raise NotImplementedError
+
+    def mentioned(self) -> set[str]:
+        """The labels the rule names."""
+        raise NotImplementedError
+
+    def terms(self, labels: Sequence[str]) -> list[Term]:
+        """What the rule counts when these are all the labels."""
+        raise NotImplementedError
+
+
+def unknown_label(label: str, labels: Sequence[str]) -> str:
+    """Say that there is no such label, and which one may have been meant."""
+    return f"unknown label {label!r}; {meant(label, labels)} (a label without examples can be declared under `labels`)"
+
+
+def weight_text(weight: float | str) -> str:
+    return weight if isinstance(weight, str) else f"{weight:g}"
+
+
+def explain(err: ValidationError, key: str = "") -> tuple[str, tuple[int | str, ...]]:
+    """(the first complaint of pydantic in one sentence, the path to what it is about).
+
+    Where a value could be of several types, a complaint about a value of the right type goes first; `key` names the
+    entry that need not be named.
+    """
+    errors = err.errors(include_url=False)
+    first = next((e for e in errors if not e["type"].endswith(("_type", "literal_error"))), errors[0])
+    where, kind = first["loc"], first["type"]
+    named = where[1:] if where[:1] == (key,) and kind != "missing" else where
+    place = ".".join(str(part) for part in named if str(part).isidentifier() and "[" not in str(part))
+    if kind == "value_error":
+        return first["msg"].removeprefix("Value error, "), where
+    message = _in_plain_words(first["msg"])
+    if kind == "missing":
+        return ("a range has two ends", where) if isinstance(where[-1], int) else (f"{message}: {place}", where)
+    if kind.endswith(("_parsing", "_type")):
+        message = " or ".join([message, *(str(e["ctx"]["expected"]) for e in errors if _is_word_instead(e, where))])
+    return f"{place + ': ' if place else ''}{message}, found {first['input']!r:.60}", where
+
+
+def _in_plain_words(message: str) -> str:
+    said = message[:1].lower() + message[1:]
+    for pattern, words in PLAIN.items():
+        said = regex.sub(pattern, words, said)
+    return said
+
+
+def _is_word_instead(error: Any, where: tuple[int | str, ...]) -> bool:
+    """Does an error say that a certain word could stand in the entry, too?"""
+    return bool(error["type"] == "literal_error" and error["loc"][:1] == where[:1])

@@ -1,0 +1,320 @@
+"""Are the rules true?  How often they apply to labelled data, how often they hold there, and which contradict others.
+
+A rule has cases: the words it speaks of, the changes of the label, the blocks, or else whole sequences.  It is
+flagged, which is to say that the labelled data contradicts it, if
+
+    instance level  fewer than 95% of at least 5 cases obey, or it is hard and one case does not
+    corpus level    a value lies outside its range by more than 5 points (5% of a bound above one) and by more than
+                    two standard errors
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import combinations
+from math import inf, isfinite, sqrt
+from typing import Any
+
+from semistruct.errors import DataError
+from semistruct.features.encoder import form_of
+from semistruct.features.words import word_of
+from semistruct.rules.base import Rule, Term
+from semistruct.rules.events import Event, LengthEvent, OrderEvent, StepEvent, TokenEvent, blocks
+from semistruct.rules.ruleset import Rules, corpus_value, value
+from semistruct.rules.vocabulary import Count, Function, Order, Proportion
+
+SHARE, CASES = 0.95, 5
+POINTS, ERRORS = 0.05, 2.0
+AROUND = 4  # tokens shown on either side of a counter-example
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number that a corpus rule watches; a bound that is None is not there."""
+
+    text: str
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Counterexample:
+    """Labelled tokens around a case that does not obey.
+
+    position  of the case in its sequence, None if it is the sequence as a whole
+    start     position of the first token shown
+    """
+
+    sequence: int
+    position: int | None
+    start: int
+    tokens: list[str]
+    labels: list[str]
+
+
+@dataclass(frozen=True)
+class RuleCheck:
+    """One rule on labelled data; share is None if it never applies, weight a number, "hard" or "open"."""
+
+    text: str
+    level: str
+    weight: float | str
+    applies: int
+    obeys: int
+    share: float | None
+    flag: bool
+    measures: list[Measure]
+    examples: list[Counterexample]
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Two rules, numbered from 0, that cannot both hold."""
+
+    first: int
+    second: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """All rules on labelled data.
+
+    sequences  how many were looked at, those labelled throughout; the others were skipped
+    obeying    how many of them obey all instance rules
+    """
+
+    rules: list[RuleCheck]
+    contradictions: list[Contradiction]
+    sequences: int
+    skipped: int
+    obeying: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """A sequence and its number."""
+
+    number: int
+    tokens: Sequence[Any]
+    labels: list[Any]
+
+    @property
+    def where(self) -> str:
+        return f"sequence {self.number}"
+
+
+@dataclass(frozen=True)
+class _Cases:
+    """The cases of a rule in one sequence: how many, the places of those that do not obey, and how bad that is."""
+
+    n: int = 0
+    broken: Sequence[int | None] = ()
+    badness: float = 0.0
+
+
+def check_rules(
+    rules: Rules,
+    X: Sequence[Any],
+    y: Sequence[Sequence[str | None] | None],
+    labels: Sequence[str] | None = None,
+    *,
+    n_examples: int = 3,
+) -> Check:
+    """Compare rules with sequences X labelled y; sequences with unknown labels are skipped.
+
+    labels      all labels there are; those of the data and of the rules if not given
+    n_examples  counter-examples per rule, from the sequences that obey it least
+    """
+    data = [_Labelled(i, x, list(row)) for i, (x, row) in enumerate(zip(X, y, strict=True)) if row and None not in row]
+    _check_data(data)
+    labels = rules.all_labels({*(labels or ()), *(label for example in data for label in example.labels)})
+    found, obeying = [], [True] * len(data)
+    for rule in rules:
+        terms = rule.terms(labels)
+        cases = [_cases(rule, terms, example) for example in data]
+        found.append(_judged(rule, terms, data, cases, n_examples))
+        if rule.level == "instance":
+            obeying = [ok and not case.broken for ok, case in zip(obeying, cases, strict=True)]
+    return Check(
+        rules=found,
+        contradictions=contradictions(rules, [example.tokens for example in data], labels),
+        sequences=len(data),
+        skipped=len(X) - len(data),
+        obeying=sum(obeying),
+    )
+
+
+def _check_data(data: list[_Labelled]) -> None:
+    if not data:
+        raise DataError("no sequence is labelled throughout, so there is nothing to compare the rules with")
+    for example in data:
+        if len(example.tokens) != len(example.labels):
+            raise DataError(f"{example.where}: {len(example.tokens)} tokens but {len(example.labels)} labels")
+    if form_of([example.tokens for example in data]) != "tokens":
+        raise DataError("rules are compared with labelled tokens, this data holds features")
+
+
+# ---- the cases of a rule
+
+
+def _cases(rule: Rule, terms: list[Term], example: _Labelled) -> _Cases:
+    """What a rule has to say of one sequence."""
+    tokens, labels = example.tokens, example.labels
+    places = None if isinstance(rule, Proportion | Count) else _possible(terms[0].event, tokens, labels)
+    if places is not None:
+        happened = set(terms[0].event.places(tokens, labels))
+        # A share of words counts those that obey, all others count those that do not.
+        wrong = set(places) - happened if isinstance(terms[0].per, TokenEvent) else happened
+        return _Cases(len(places), sorted(wrong), len(wrong))
+    if rule.level == "corpus" or (isinstance(rule, Order) and len(set(rule.order) & set(labels)) < 2):
+        return _Cases()
+    far = [term.distance(value(rule, term, tokens, labels, example.where)) for term in terms]
+    broken = [_place(term, tokens, labels) for term, distance in zip(terms, far, strict=True) if distance > 0]
+    return _Cases(1, broken[:1], sum(far))
+
+
+def _possible(event: Event, tokens: Sequence[Any], labels: list[str]) -> list[int] | None:
+    """Where the event could happen, if it is one that happens at each of several places or not."""
+    match event:
+        case TokenEvent():
+            return [t for t in range(len(tokens)) if event.speaks_of(tokens, t)]
+        case StepEvent():
+            into = set(labels) if event.pairs is None else set(event.pairs)
+            return [a for a, _, z in blocks(labels) if a > 0 and z in into]
+        case LengthEvent():
+            return [a for a, _, z in blocks(labels) if z in event.labels]
+    return None
+
+
+def _place(term: Term, tokens: Sequence[Any], labels: list[str]) -> int | None:
+    """The place that is one too many, if there is one."""
+    places = sorted(term.event.places(tokens, labels))
+    allowed = int(term.high) if isfinite(term.high) and term.per is None else len(places)
+    return places[allowed] if allowed < len(places) else None
+
+
+# ---- the judgement
+
+
+def _judged(rule: Rule, terms: list[Term], data: list[_Labelled], cases: list[_Cases], n_examples: int) -> RuleCheck:
+    applies, broken = sum(case.n for case in cases), sum(len(case.broken) for case in cases)
+    measures: list[Measure] = []
+    if rule.level == "corpus":
+        X, y = [example.tokens for example in data], [example.labels for example in data]
+        values = [corpus_value(rule, term, X, y) for term in terms]
+        measures = [
+            Measure(term.text, v, _finite(term.low), _finite(term.high)) for term, v in zip(terms, values, strict=True)
+        ]
+        far = [_too_far(rule, term, v, data) for term, v in zip(terms, values, strict=True)]
+        flag = any(far)
+        if isinstance(rule, Proportion | Count | Function):
+            applies, broken = len(far), sum(far)
+    else:
+        flag = broken > 0 if rule.weight == "hard" else applies >= CASES and applies - broken < SHARE * applies
+    worst = sorted((i for i, case in enumerate(cases) if case.broken), key=lambda i: -cases[i].badness)
+    return RuleCheck(
+        text=rule.text,
+        level=rule.level,
+        weight=rule.shown_weight,
+        applies=applies,
+        obeys=applies - broken,
+        share=(applies - broken) / applies if applies else None,
+        flag=flag,
+        measures=measures,
+        examples=[_example(data[i], cases[i].broken[0]) for i in worst[:n_examples]],
+    )
+
+
+def _too_far(rule: Rule, term: Term, measured: float, data: list[_Labelled]) -> bool:
+    """Is a value so far from its range that chance does not explain it?"""
+    distance = max(term.low - measured, measured - term.high)
+    bound = term.low if measured < term.low else term.high
+    return distance > POINTS * max(1.0, abs(bound)) and distance > ERRORS * _standard_error(rule, term, measured, data)
+
+
+def _standard_error(rule: Rule, term: Term, ratio: float, data: list[_Labelled]) -> float:
+    """Of a ratio of two sums over sequences, from how much each sequence departs from it."""
+
+    def size(example: _Labelled) -> int:
+        if term.per is None or term.per == "sequences":
+            return 1
+        return len(example.tokens) if term.per == "tokens" else len(term.per.places(example.tokens, example.labels))
+
+    n, total, count = len(data), sum(map(size, data)), replace(term, per=None)
+    if n < 2 or not total:
+        return inf
+    departures = [value(rule, count, e.tokens, e.labels, e.where) - ratio * size(e) for e in data]
+    return sqrt(n / (n - 1) * sum(d * d for d in departures)) / total
+
+
+def _finite(bound: float) -> float | None:
+    return bound if isfinite(bound) else None
+
+
+def _example(example: _Labelled, position: int | None) -> Counterexample:
+    middle = position or 0
+    start, end = max(middle - AROUND, 0), middle + AROUND + 1
+    words = [word_of(token) for token in example.tokens[start:end]]
+    return Counterexample(example.number, position, start, words, example.labels[start:end])
+
+
+# ---- contradictions
+
+
+def contradictions(rules: Rules, X: Sequence[Sequence[Any]], labels: Sequence[str]) -> list[Contradiction]:
+    """Pairs of rules that cannot both hold: by what they say, or because of a token in X of which both speak."""
+    numbered = [(i, term) for i, rule in enumerate(rules) for term in rule.terms(labels)]
+    spoken: dict[int, set[tuple[int, int]]] = {}
+
+    def tokens_of(k: int) -> set[tuple[int, int]]:
+        """The tokens of X that term k speaks of."""
+        event = numbered[k][1].event
+        if k not in spoken and isinstance(event, TokenEvent):
+            spoken[k] = {(n, t) for n, x in enumerate(X) for t in range(len(x)) if event.speaks_of(x, t)}
+        return spoken[k]
+
+    found: dict[tuple[int, int], str] = {}
+    for (k, (i, s)), (m, (j, t)) in combinations(enumerate(numbered), 2):
+        if i == j or (i, j) in found:
+            continue
+        why = _clash(s, t, labels)
+        if why is None and _leave_no_label(s, t, labels) and (both := tokens_of(k) & tokens_of(m)):
+            n, place = min(both)
+            why = f"no label is left for the token {word_of(X[n][place])!r}"
+        if why is not None:
+            found[i, j] = why
+    return [Contradiction(i, j, why) for (i, j), why in sorted(found.items())]
+
+
+def _leave_no_label(s: Term, t: Term, labels: Sequence[str]) -> bool:
+    """Do two terms forbid tokens, and between them every label?"""
+    a, b = s.event, t.event
+    forbid = s.high == t.high == 0 and s.per is None and t.per is None
+    return forbid and isinstance(a, TokenEvent) and isinstance(b, TokenEvent) and a.labels | b.labels >= set(labels)
+
+
+def _clash(s: Term, t: Term, labels: Sequence[str]) -> str | None:
+    """Why two terms cannot both lie in their ranges, whatever the data."""
+    if s.event == t.event and s.per == t.per and max(s.low, t.low) > min(s.high, t.high):
+        return f"the ranges for {s.text} do not meet"
+    match s.event, t.event:
+        case LengthEvent() as a, LengthEvent() as b:
+            most = min(inf if event.most is None else event.most for event in (a, b))
+            if max(a.least, b.least) > most and (both := sorted(a.labels & b.labels)):
+                return f"no block of {both[0]} is both so long and so short"
+        case OrderEvent() as a, OrderEvent() as b:
+            turned = {(z, y) for y, z in combinations(b.order, 2)}
+            for y, z in combinations(a.order, 2):
+                if (y, z) in turned:
+                    return f"{y} comes before {z}, and {z} before {y}"
+        case StepEvent(pairs=dict() as a), StepEvent(pairs=dict() as b):
+            for z in sorted(a.keys() & b.keys()):
+                if a[z] | b[z] >= set(labels) - {z} and len(labels) > 1:
+                    return f"no label is left that {z} may follow"
+    return None

@@ -1,0 +1,276 @@
+"""Rules files, and rules as plain data inside model files.
+
+A rules file is YAML with a list of rules and, if wanted, all labels:
+
+    labels: [author, title, date]
+    rules:
+      - starts_with: author
+      - words: [pp, pages]
+        are: pages
+        weight: hard
+
+Only the shape of YAML is used: what a value means is decided by the entry it stands in, so that `no` and `1984` are
+words where words are wanted.  Anchors, aliases and tags are refused.  A complaint names its line, and the lines of
+further rules that are wrong.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+from semistruct.errors import DataError, ParameterError, meant
+from semistruct.rules.base import EntryError, Rule, unknown_label
+from semistruct.rules.vocabulary import VOCABULARY
+
+LONGEST = 1_000_000  # bytes of a rules file
+DEEPEST = 8  # levels of nesting; rules need five
+NUMBERS = {"weight", "fraction", "min_length", "max_length", "proportion", "count"}
+"""The entries whose values are numbers; everywhere else a value is a text."""
+
+QUOTE = "quote a word that begins with &, * or !"
+SHIPPED = resources("semistruct.rules") / "shipped"
+
+
+class Listed(NamedTuple):
+    """What a file says: its rules, all labels if it names them, and the line of each rule."""
+
+    rules: list[Rule]
+    labels: list[str] | None
+    lines: tuple[int, ...]
+
+
+def shipped() -> list[str]:
+    """The names of the rules files that come with semistruct."""
+    return sorted(file.name.removesuffix(".yaml") for file in SHIPPED.iterdir() if file.name.endswith(".yaml"))
+
+
+def read_rules(path: str | os.PathLike[str]) -> Listed:
+    """Read a rules file, or a shipped one by its name; a file of that name in the working directory goes first."""
+    source = os.fspath(path)
+    if source in shipped() and (not Path(source).exists() or Path(source).is_dir()):
+        return parse_rules((SHIPPED / f"{source}.yaml").read_text(encoding="utf-8"), source)
+    try:
+        with open(source, "rb") as file:
+            content = file.read(LONGEST + 1)
+    except FileNotFoundError:
+        raise DataError(f"no rules file {source}; there are shipped ones: {', '.join(shipped())}") from None
+    except (OSError, ValueError) as err:
+        reason = getattr(err, "strerror", None) or str(err)
+        raise DataError.at(source, None, f"cannot read: {reason.lower()}") from None
+    if len(content) > LONGEST:
+        raise DataError.at(source, None, f"more than {LONGEST} bytes, too long for a rules file")
+    try:
+        return parse_rules(content.decode("utf-8-sig"), source)
+    except UnicodeDecodeError as err:
+        line = content[: err.start].count(b"\n") + 1
+        raise DataError.at(source, line, "not UTF-8 text, as a rules file has to be") from None
+
+
+def parse_rules(text: str, source: str) -> Listed:
+    """The rules that a text in YAML holds; messages call it `source`."""
+    try:
+        root = yaml.compose(text, Loader=_Loader)
+    except yaml.reader.ReaderError as err:
+        line = text.count("\n", 0, err.position) + 1
+        raise DataError.at(source, line, f"not YAML: the character {chr(err.character)!r} is not allowed") from None
+    except yaml.MarkedYAMLError as err:
+        mark = err.problem_mark or err.context_mark
+        raise DataError.at(source, mark.line + 1 if mark else None, _complaint(err)) from None
+    try:
+        return _Reader().listed(root)
+    except _Mistake as err:
+        raise DataError.at(source, err.line, err.problem) from None
+
+
+def dump_rule(rule: Rule) -> dict[str, Any]:
+    """A rule as data that JSON can hold, its kind first, without entries that have their default.
+
+    A weight that was given stays, since one that is left open means something else.
+    """
+    whole, short = rule.model_dump(mode="json"), rule.model_dump(mode="json", exclude_defaults=True)
+    weight = {} if rule.weight_is_open else {"weight": whole["weight"]}
+    return {rule.key: whole[rule.key], **short, **weight}
+
+
+def load_rules(data: Mapping[str, Any]) -> list[Rule]:
+    """The rules of a mapping whose entry `rules` lists what `dump_rule` gives."""
+    if not isinstance(data, Mapping) or not isinstance(data.get("rules"), list):
+        raise DataError("expected a mapping with a list of `rules`")
+    rules = []
+    for i, entry in enumerate(data["rules"], 1):
+        if not isinstance(entry, Mapping):
+            raise DataError(f"rule {i}: {entry!r:.60} is not a mapping")
+        rules.append(VOCABULARY[rule_name(entry)](**entry))
+    return rules
+
+
+def rule_name(entry: Iterable[str]) -> str:
+    """The one key of an entry that names a rule."""
+    keys = list(entry)
+    found = [key for key in keys if key in VOCABULARY]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ParameterError(f"{found[0]} and {found[1]} are two rules; each begins with a dash of its own")
+    other = {field for rule in VOCABULARY.values() for field in rule.model_fields}
+    strange = next((key for key in keys if key not in other), keys[0] if keys else "")
+    raise ParameterError(f"no rule is called {strange!r}; {meant(strange, VOCABULARY)}")
+
+
+def _complaint(err: yaml.MarkedYAMLError) -> str:
+    if isinstance(err, _Refused):
+        return str(err.problem)
+    said = ", ".join(part for part in (err.context, err.problem) if part)
+    hint = f"; {QUOTE}" if "alias" in said or "anchor" in said else ""
+    return f"not YAML: {said}{hint}"
+
+
+class _Refused(yaml.MarkedYAMLError):
+    """YAML that means more than a rules file may say."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes the nodes of a file; nothing is constructed from them here."""
+
+    depth = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        event: Any = self.peek_event()
+        problem = None
+        if event.anchor is not None:  # an alias names one, too
+            problem = f"anchors and aliases are not allowed; {QUOTE}"
+        elif event.tag is not None:
+            problem = f"the tag {event.tag} is not allowed; {QUOTE}"
+        elif self.depth == DEEPEST:
+            problem = f"nested more than {DEEPEST} levels deep"
+        if problem:
+            raise _Refused(problem=problem, problem_mark=event.start_mark)
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+
+class _Mistake(Exception):
+    """What is wrong with a file, and in which line."""
+
+    def __init__(self, line: int | None, problem: str) -> None:
+        super().__init__(problem)
+        self.line, self.problem = line, problem
+
+
+class _Reader:
+    """Builds rules from the nodes of a file."""
+
+    def error(self, node: yaml.Node, problem: str) -> _Mistake:
+        return _Mistake(node.start_mark.line + 1, problem)
+
+    def listed(self, root: yaml.Node | None) -> Listed:
+        if root is None:
+            raise _Mistake(None, "the file is empty, expected `rules:` and a list")
+        parts = self.entries(root, "expected `rules:` and a list")
+        for key, (_, at) in parts.items():
+            if key not in ("labels", "rules"):
+                raise self.error(at, f"nothing is called {key!r}; {meant(key, ['labels', 'rules'])}")
+        if "rules" not in parts:
+            raise self.error(root, "expected `rules:` and a list")
+        labels = None
+        if "labels" in parts:
+            labels = [
+                self.text(node, "labels")
+                for node in self.items(parts["labels"][0], "labels: expected a list of labels")
+            ]
+            if not labels:
+                raise self.error(parts["labels"][1], "labels: expected a list of labels, found an empty one")
+        nodes = self.items(parts["rules"][0], "rules: expected a list of rules")
+        return Listed(self.rules(nodes, labels), labels, tuple(node.start_mark.line + 1 for node in nodes))
+
+    def rules(self, nodes: list[yaml.Node], labels: list[str] | None) -> list[Rule]:
+        """All rules, or a complaint about the first that is wrong and where others are."""
+        found, wrong = [], []
+        for node in nodes:
+            try:
+                found.append(self.rule(node, labels))
+            except _Mistake as err:
+                wrong.append(err)
+        if len(wrong) > 1:
+            lines = ", ".join(str(err.line) for err in wrong[1:])
+            raise _Mistake(wrong[0].line, f"{wrong[0].problem} (further mistakes in line {lines})")
+        if wrong:
+            raise wrong[0]
+        return found
+
+    def rule(self, node: yaml.Node, labels: list[str] | None) -> Rule:
+        entry = self.entries(node, "a rule is written as `name: value`, such as `at_most_once: all`")
+        try:
+            name = rule_name(entry)
+            rule = VOCABULARY[name](**{key: self.value(value, name, key) for key, (value, _) in entry.items()})
+        except EntryError as err:
+            raise self.error(_place(node, entry, err.path), str(err)) from None
+        except ParameterError as err:
+            raise self.error(node, str(err)) from None
+        for label in sorted(rule.mentioned() - set(labels or rule.mentioned())):
+            raise self.error(node, f"{name}: {unknown_label(label, labels or ())}")
+        return rule
+
+    def value(self, node: yaml.Node, name: str, key: str) -> Any:
+        """What stands in an entry of a rule."""
+        if isinstance(node, yaml.MappingNode):
+            return {k: self.value(value, name, key) for k, (value, _) in self.entries(node, "").items()}
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, name, key) for item in node.value]
+        return _number(node.value) if key in NUMBERS else self.text(node, name if name == key else f"{name}: {key}")
+
+    def text(self, node: yaml.Node, where: str) -> str:
+        if not isinstance(node, yaml.ScalarNode) or not node.value:
+            found = "nothing" if isinstance(node, yaml.ScalarNode) else "a list or a mapping"
+            raise self.error(node, f"{where}: expected a text, found {found}")
+        return str(node.value)
+
+    def items(self, node: yaml.Node, wanted: str) -> list[yaml.Node]:
+        if not isinstance(node, yaml.SequenceNode):
+            raise self.error(node, wanted)
+        return list(node.value)
+
+    def entries(self, node: yaml.Node, wanted: str) -> dict[str, tuple[yaml.Node, yaml.Node]]:
+        """The values of a mapping, each with the node of its key."""
+        if not isinstance(node, yaml.MappingNode):
+            raise self.error(node, wanted)
+        found: dict[str, tuple[yaml.Node, yaml.Node]] = {}
+        for key, value in node.value:
+            name = self.text(key, "before a colon")
+            if name in found:
+                raise self.error(key, f"{name!r} is written twice, first in line {found[name][1].start_mark.line + 1}")
+            found[name] = value, key
+        return found
+
+
+def _place(rule: yaml.Node, entry: Mapping[str, tuple[yaml.Node, yaml.Node]], path: Sequence[int | str]) -> yaml.Node:
+    """The node that a path leads to, as far as it can be followed in a rule with these entries."""
+    if not path or path[0] not in entry:
+        return rule
+    inside, place = entry[str(path[0])]
+    for part in path[1:]:
+        if isinstance(inside, yaml.SequenceNode) and isinstance(part, int) and part < len(inside.value):
+            place = inside = inside.value[part]
+        elif isinstance(inside, yaml.MappingNode):
+            place, inside = next(((k, v) for k, v in inside.value if k.value == part), (place, inside))
+    return place
+
+
+def _number(text: str) -> float | str | None:
+    """A number or nothing; what is neither is left to the rule to complain about."""
+    if text in ("", "~", "null"):
+        return None
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text

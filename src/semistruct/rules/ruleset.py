@@ -1,0 +1,157 @@
+"""A set of rules, and its plain-Python meaning."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from semistruct.errors import ParameterError
+from semistruct.rules.base import Rule, Term, unknown_label, weight_text
+from semistruct.rules.files import dump_rule, load_rules, parse_rules, read_rules
+from semistruct.rules.tables import RuleTables, compile_rules
+from semistruct.rules.vocabulary import Function
+
+
+class Rules:
+    """Rules that labellings should obey.
+
+    rules   see `semistruct.rules.vocabulary`
+    labels  all labels there are, if they are not to be taken from labelled data; a label that few examples show
+            should be named here, so that rules can speak of it
+
+    Examples
+    --------
+    >>> from semistruct.rules import StartsWith, Words
+    >>> rules = Rules([StartsWith("author"), Words(["pp", "pages"], are="pages")])
+    >>> rules = Rules.from_file("citations")
+    """
+
+    def __init__(
+        self, rules: Iterable[Rule], labels: Iterable[str] | None = None, *, lines: tuple[int, ...] = ()
+    ) -> None:
+        if isinstance(rules, str | os.PathLike):
+            raise ParameterError(f"Rules({rules!r:.60}): expected rules; those of a file: Rules.from_file")
+        self.rules = tuple(rules)
+        self.lines = lines  # where the rules stand in their file, if they are of one
+        self.labels = None if labels is None else tuple(sorted(set(labels)))
+        for rule in self.rules:
+            if not isinstance(rule, Rule):
+                raise ParameterError(f"Rules: {rule!r:.60} is not a rule")
+        if self.labels is not None:
+            self.check_labels(self.labels)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Rules:
+        """Read a rules file, or one of those that come with semistruct by its name."""
+        rules, labels, lines = read_rules(path)
+        return cls(rules, labels, lines=lines)
+
+    @classmethod
+    def from_text(cls, text: str, source: str = "<rules>") -> Rules:
+        """The rules that a text in YAML holds; messages call it `source`."""
+        rules, labels, lines = parse_rules(text, source)
+        return cls(rules, labels, lines=lines)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Rules:
+        """The rules of `to_dict`."""
+        return cls(load_rules(data), data.get("labels"))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The rules as data that JSON can hold; functions are left out."""
+        dumped = [dump_rule(rule) for rule in self.rules if not isinstance(rule, Function)]
+        return {"labels": None if self.labels is None else list(self.labels), "rules": dumped}
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self.rules)
+
+    def __str__(self) -> str:
+        return "\n".join(f"{rule.text} (weight {weight_text(rule.shown_weight)})" for rule in self.rules)
+
+    def __repr__(self) -> str:
+        return f"Rules({list(self.rules)!r}, labels={self.labels!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Rules) and (self.rules, self.labels) == (other.rules, other.labels)
+
+    def all_labels(self, seen: Iterable[str]) -> tuple[str, ...]:
+        """The labels of a model: those seen in labelled data and those named here, sorted."""
+        labels = tuple(sorted({*seen, *(self.labels or ())}))
+        self.check_labels(labels)
+        return labels
+
+    def softened(self, weight: float) -> Rules:
+        """The same rules, but instance rules whose weight was left open weigh this much."""
+        soft = [
+            rule if not rule.weight_is_open or rule.level == "corpus" else rule.model_copy(update={"weight": weight})
+            for rule in self.rules
+        ]
+        return Rules(soft, self.labels, lines=self.lines)
+
+    def check_labels(self, labels: Sequence[str]) -> None:
+        """Refuse a rule that names a label which is not one of these."""
+        for i, rule in enumerate(self.rules):
+            for label in sorted(rule.mentioned() - set(labels)):
+                where = f" in line {self.lines[i]}" if self.lines else ""
+                raise ParameterError(f"rule {rule.text!r}{where}: {unknown_label(label, labels)}")
+
+    def terms(self, labels: Sequence[str]) -> list[tuple[Rule, Term]]:
+        """Everything that is counted when these are all the labels."""
+        return [(rule, term) for rule in self.rules for term in rule.terms(labels)]
+
+    def compile(self, X: Sequence[Any], labels: Sequence[str]) -> RuleTables:
+        """The rules as arrays for sequences X; label y is labels[y]."""
+        self.check_labels(labels)
+        return compile_rules(self.rules, X, labels)
+
+    def penalty(self, X: Sequence[Any], y: Sequence[Sequence[str]], labels: Sequence[str]) -> float:
+        """What a labelling costs, by definition: slow, and what all fast ways are tested against."""
+        total = 0.0
+        for rule in self.rules:
+            for group in _priced_together(rule.terms(labels)):
+                if rule.level == "corpus":
+                    distances = [[term.distance(corpus_value(rule, term, X, y)) for term in group]]
+                else:
+                    distances = [
+                        [term.distance(value(rule, term, tokens, row, f"sequence {i}")) for term in group]
+                        for i, (tokens, row) in enumerate(zip(X, y, strict=True))
+                    ]
+                for row in distances:
+                    v = sum(d > 0 for d in row) if group[0].joint else row[0]
+                    total += rule.cost * v**rule.power
+        return total
+
+
+def _priced_together(terms: list[Term]) -> list[list[Term]]:
+    """Joint terms in one group, others each alone."""
+    return [terms] if terms and terms[0].joint else [[term] for term in terms]
+
+
+def value(rule: Rule, term: Term, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
+    """What a term counts in one sequence."""
+    if isinstance(rule, Function):
+        return rule.measure(tokens, labels, where)
+    count = float(len(term.event.places(tokens, labels)))
+    return count / len(tokens) if term.per == "tokens" else count
+
+
+def corpus_value(rule: Rule, term: Term, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
+    """What a term counts in a corpus; a share of nothing is taken to be where it should be."""
+    pairs = list(zip(X, y, strict=True))
+    if isinstance(rule, Function):
+        total = sum(rule.measure(tokens, row, f"sequence {i}") for i, (tokens, row) in enumerate(pairs))
+    else:
+        total = sum(len(term.event.places(tokens, row)) for tokens, row in pairs)
+    if term.per is None:
+        return float(total)
+    if term.per == "tokens":
+        divisor = sum(len(tokens) for tokens in X)
+    elif term.per == "sequences":
+        divisor = len(pairs)
+    else:
+        divisor = sum(len(term.per.places(tokens, row)) for tokens, row in pairs)
+    return total / divisor if divisor else max(min(0.0, term.high), term.low)

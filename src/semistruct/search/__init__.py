@@ -1,0 +1,1 @@
+"""The best labellings of sequences under rules."""

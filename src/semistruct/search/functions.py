@@ -1,0 +1,46 @@
+"""Rules that are functions of the user: nothing is known of them but their value, so they choose among candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from semistruct.rules.vocabulary import Function
+
+
+class FunctionRules:
+    """The function rules for sequences X; label y is labels[y]."""
+
+    def __init__(self, rules: Sequence[Function], X: Sequence[Any], labels: Sequence[str]) -> None:
+        self.rules, self.X, self.names = tuple(rules), X, np.array(labels, object)
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    def values(self, i: int, y: np.ndarray) -> np.ndarray:
+        """(number of rules,): what the functions say of sequence i, labelled y."""
+        row = self.names[y].tolist()
+        return np.array([rule.measure(self.X[i], row, f"sequence {i}") for rule in self.rules])
+
+    def all_values(self, y: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """(n, number of rules) for all sequences end to end."""
+        rows = [self.values(i, y[a:b]) for i, (a, b) in enumerate(pairwise(offsets))]
+        return np.array(rows).reshape(len(offsets) - 1, len(self.rules))
+
+    def instance(self, values: np.ndarray) -> float:
+        """The penalty of the instance rules for the values of one sequence."""
+        return self._penalty(values, "instance")
+
+    def corpus(self, mean: np.ndarray) -> float:
+        """The penalty of the corpus rules for the mean values."""
+        return self._penalty(mean, "corpus")
+
+    def _penalty(self, values: np.ndarray, level: str) -> float:
+        return sum(
+            rule.cost * max(rule.low - v, v - rule.high, 0.0) ** rule.power
+            for rule, v in zip(self.rules, values.tolist(), strict=True)
+            if rule.level == level
+        )
