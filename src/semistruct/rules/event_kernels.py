@@ -1,114 +1,171 @@
-"""Counting what rules count, on arrays; see `tables` for the arrays.
+"""What happens at a token, and what it costs: the one definition that counting, switching, search and bits read.
 
-first      number of the first token of the sequence among all tokens
-y (T,)     labels of the sequence
-row        one count per term
+    Events     what happens where (N tokens, Y labels); terms of rules are numbered k
+    targets    where the counts of the terms should lie: an array of TARGET records
+    first      number of the first token of a sequence among all tokens
+    y (T,)     labels of the sequence
+    row (K,)   one count per term
+    work       room for the marks of all labels and for what `happens` writes: `RuleTables.room` numbers
 """
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
+import numpy as np
+
+from semistruct.compiled import kernel
+
+ITSELF, PER_TOKEN, PER_SEQUENCE = -1, -2, -3
+"""What a count is divided by, unless that is the count of another term: nothing, tokens, sequences."""
+ALONE = -1  # the group of a term that has a penalty of its own
+NO_MARK = -1  # of a label whose occurrence no rule needs to remember
 ZERO = np.int64(0)  # a bare 0 would be a type of its own to the compiler
 
+TARGET = np.dtype(
+    [("low", "f8"), ("high", "f8"), ("unit", "f8"), ("weight", "f8"), ("power", "i8"), ("per", "i8"), ("group", "i8")]
+)
+"""A term should lie in [low, high]; outside it costs weight * (unit * distance)^power.
 
-@njit(cache=True, nogil=True)
-def count_window(events, first, y, s, e, sign, row):
-    """Add sign times the events to row that labels y[s:e] have a part in: at the tokens and at the steps into s..e."""
-    T = len(y)
-    for t in range(s, e):
-        z = y[t]
-        for j in range(events.token_ptr[first + t], events.token_ptr[first + t + 1]):
-            q = events.token_test[j]
-            if events.test_mask[q, z]:
-                row[events.test_term[q]] += sign
-        for j in range(events.label_ptr[z], events.label_ptr[z + 1]):
-            row[events.label_term[j]] += sign
-    for t in range(s, min(e + 1, T)):
-        if t == 0 or y[t] != y[t - 1]:
-            for j in range(events.start_ptr[y[t]], events.start_ptr[y[t] + 1]):
-                row[events.start_term[j]] += sign
-            if t > 0:
-                for j in range(events.step_ptr[first + t], events.step_ptr[first + t + 1]):
-                    q = events.step_test[j]
-                    if events.step_mask[q, y[t - 1], y[t]]:
-                        row[events.step_term[q]] += sign
-    if len(events.length_term):
-        _count_lengths(events, y, s, e, sign, row)
-    if len(events.order_term):
-        _count_disorder(events, y, sign, row)
+per    ITSELF, PER_TOKEN, PER_SEQUENCE, or the number of the term by whose count it is divided
+group  terms of one group have one penalty, on the number of those that are out of range; or ALONE
+"""
 
 
-@njit(cache=True, nogil=True)
-def _count_lengths(events, y, s, e, sign, row):
-    """The blocks that touch s-1..e."""
-    T = len(y)
-    a = max(s - 1, 0)
-    while a > 0 and y[a - 1] == y[a]:
-        a -= 1
-    while a <= e and a < T:
-        b = a + 1
-        while b < T and y[b] == y[a]:
-            b += 1
-        for q in range(len(events.length_term)):
-            if events.length_mask[q, y[a]] and (b - a < events.least[q] or b - a > events.most[q]):
-                row[events.length_term[q]] += sign
-        a = b
+class Events(NamedTuple):
+    """What happens where.
+
+    token_class (N,)      tokens of one class are alike for all rules
+    token_ptr, token_term label z at a token of class c is an event of the terms in cell c * Y + z
+    step_class (N,)       the same for the steps into the tokens
+    step_ptr, step_term   label z after y at a step of class c: the cell (c * (Y + 1) + y) * Y + z; y = Y if z is first
+    length_ptr (Y + 1,), length_term, least, most   blocks of a label that are too short or too long
+    order_ptr (Y + 1,), order_term, order_mark      a block of the label begins, and the mark was set before
+    mark (Y,)             the mark that a label sets by occurring, or NO_MARK
+    """
+
+    token_class: np.ndarray
+    token_ptr: np.ndarray
+    token_term: np.ndarray
+    step_class: np.ndarray
+    step_ptr: np.ndarray
+    step_term: np.ndarray
+    length_ptr: np.ndarray
+    length_term: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
+    order_ptr: np.ndarray
+    order_term: np.ndarray
+    order_mark: np.ndarray
+    mark: np.ndarray
 
 
-@njit(cache=True, nogil=True)
-def _count_disorder(events, y, sign, row):
-    """Of the whole sequence: one label can be out of order with any other."""
-    for q in range(len(events.order_term)):
-        seen = False
-        for t in range(len(y)):
-            if y[t] == events.order_then[q]:
-                seen = True
-            elif seen and y[t] == events.order_first[q] and y[t - 1] != y[t]:
-                row[events.order_term[q]] += sign
+@kernel
+def happens(events, token, last, y, run, z, seen, hits):
+    """Write the terms that have an event where label z follows a block of `run` tokens of y; returns how many.
+
+    y = Y at the first token; last: the sequence ends here; seen: the marks that earlier labels have set.
+    """
+    Y, n = len(events.mark), 0
+    cell = events.token_class[token] * Y + z
+    for j in range(events.token_ptr[cell], events.token_ptr[cell + 1]):
+        hits[n], n = events.token_term[j], n + 1
+    cell = (events.step_class[token] * (Y + 1) + y) * Y + z
+    for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
+        hits[n], n = events.step_term[j], n + 1
+    if y != z:
+        for j in range(events.length_ptr[y] if y < Y else 0, events.length_ptr[y + 1] if y < Y else 0):
+            if run < events.least[j] or run > events.most[j]:
+                hits[n], n = events.length_term[j], n + 1
+        for j in range(events.order_ptr[z], events.order_ptr[z + 1]):
+            if seen[events.order_mark[j]]:
+                hits[n], n = events.order_term[j], n + 1
+    if last:
+        run = run + 1 if y == z else 1
+        for j in range(events.length_ptr[z], events.length_ptr[z + 1]):
+            if run < events.least[j] or run > events.most[j]:
+                hits[n], n = events.length_term[j], n + 1
+    return n
 
 
-@njit(cache=True, nogil=True)
-def count_sequences(which, events, offsets, y, counts):
+@kernel
+def count_window(events, first, y, s, e, sign, row, work):
+    """Add sign times the events to row that labels y[s:e] have a part in, and perhaps others later on.
+
+    What is taken out before these labels change, and put in again afterwards, leaves the counts of the new labels.
+    """
+    T, Y = len(y), len(events.mark)
+    seen, hits = work[:Y], work[Y:]
+    stop, run = min(e + 1, T), s
+    if len(events.length_term):  # from the block before s to the end of that at e
+        while run > 0 and y[run - 1] == y[s - 1]:
+            run -= 1
+        run = s - run
+        while stop < T and y[stop] == y[stop - 1]:
+            stop += 1
+        stop = min(stop + 1, T)
+    if len(events.order_term):  # any later block may be out of order
+        stop = T
+        for m in range(Y):
+            seen[m] = 0
+        for t in range(s):
+            if events.mark[y[t]] >= 0:
+                seen[events.mark[y[t]]] = 1
+    for t in range(s, stop):
+        z, before = np.int64(y[t]), np.int64(y[t - 1]) if t > 0 else Y
+        for j in range(happens(events, first + t, t == T - 1, before, run, z, seen, hits)):
+            row[hits[j]] += sign
+        run = run + 1 if before == z else 1
+        if events.mark[z] >= 0:
+            seen[events.mark[z]] = 1
+
+
+@kernel
+def count_sequences(which, events, offsets, y, room, counts):
     """counts[i] = the row of sequence i."""
+    work = np.empty(room, np.int64)
     for i in which:
         a, b = offsets[i], offsets[i + 1]
         for k in range(counts.shape[1]):
             counts[i, k] = 0.0
-        count_window(events, a, y[a:b], ZERO, b - a, 1.0, counts[i])
+        count_window(events, a, y[a:b], ZERO, b - a, 1.0, counts[i], work)
 
 
-@njit(cache=True, nogil=True)
-def distance(targets, k, value):
-    """How far a value of term k lies outside its range, in its unit."""
-    if value < targets.low[k]:
-        return (targets.low[k] - value) * targets.unit[k]
-    if value > targets.high[k]:
-        return (value - targets.high[k]) * targets.unit[k]
+@kernel
+def distance(target, value):
+    """How far a value lies outside the range of its term, in its unit."""
+    if value < target.low:
+        return (target.low - value) * target.unit
+    if value > target.high:
+        return (value - target.high) * target.unit
     return 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def penalty(targets, which, row, n_tokens, n_sequences):
     """The penalty of the terms `which`: those of one sequence, or those of the corpus for the sum of all rows.
 
-    Joint terms of a rule follow each other.
+    The terms of a group follow each other.
     """
-    total, joint = 0.0, 0.0
+    total, out_of_range = 0.0, 0.0
     for j in range(len(which)):
         k = which[j]
-        per = targets.per[k]
-        divisor = 1.0 if per == -1 else n_tokens if per == -2 else n_sequences if per == -3 else row[per]
-        v = distance(targets, k, row[k] / divisor) if divisor > 0 else 0.0
-        if targets.group[k] >= 0:
-            joint += v > 0
-            if j + 1 < len(which) and targets.group[which[j + 1]] == targets.group[k]:
+        per, divisor = targets[k].per, 1.0
+        if per == PER_TOKEN:
+            divisor = n_tokens
+        elif per == PER_SEQUENCE:
+            divisor = n_sequences
+        elif per >= 0:
+            divisor = row[per]
+        v = distance(targets[k], row[k] / divisor) if divisor > 0 else 0.0
+        if targets[k].group >= 0:
+            out_of_range += v > 0
+            if j + 1 < len(which) and targets[which[j + 1]].group == targets[k].group:
                 continue
-            v, joint = joint, 0.0
-        total += targets.weight[k] * (v * v if targets.power[k] == 2 else v)
+            v, out_of_range = out_of_range, 0.0
+        total += targets[k].weight * (v * v if targets[k].power == 2 else v)
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def total_of(counts, totals):
     """totals = the sum of the rows, added in order so that it does not depend on threads."""
     for k in range(counts.shape[1]):

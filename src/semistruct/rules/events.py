@@ -1,7 +1,9 @@
-"""What rules count: events in a labelled sequence, each defined here in plain Python.
+"""What rules count: events in a labelled sequence.
 
-An event has a place, the position of the token where it happens.  `tables` turns the same definitions into arrays
-for the kernels; that both agree is tested on random corpora.
+An event is defined twice, here and side by side: `places` says in plain Python where it happens, `enter` says the same
+to the kernels.  That both agree is tested on random corpora.  What happens at a single token or at a step from one
+label to the next is entered as a table of labels; what needs a longer memory (lengths, order) has loops of its own in
+`event_kernels`.
 """
 
 from __future__ import annotations
@@ -9,33 +11,86 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
 
 from semistruct.features.words import word_of
 from semistruct.rules.words import WordTest
 
 
+class Entries(Protocol):
+    """Where events are entered, for N tokens and Y labels (`tables.Builder`).
+
+    first, last (N,)  the first and the last tokens of the sequences
+    labels            the names of the labels, in the order of their numbers
+    """
+
+    first: np.ndarray
+    last: np.ndarray
+    labels: tuple[str, ...]
+
+    def passes(self, test: WordTest) -> np.ndarray:
+        """(N,): the tokens whose word passes."""
+        ...
+
+    def at_tokens(self, k: int, having: np.ndarray, where: np.ndarray | None = None) -> None:
+        """Term k counts the tokens `where` (N,), everywhere if not given, that have a label of having (Y,)."""
+        ...
+
+    def at_steps(self, k: int, pairs: np.ndarray, where: np.ndarray | None = None) -> None:
+        """Term k counts the steps into tokens `where` from label y to z with pairs[y, z]; pairs (Y + 1, Y).
+
+        The last row of pairs is for the first token of a sequence, which comes after no label.
+        """
+        ...
+
+    def of_lengths(self, k: int, having: np.ndarray, least: int, most: int | None) -> None:
+        """Term k counts the blocks of these labels that are shorter than least or longer than most."""
+        ...
+
+    def of_order(self, k: int, first: str, then: str) -> None:
+        """Term k counts the blocks of `first` that begin after a block of `then`."""
+        ...
+
+
 class Event(Protocol):
-    """Something that happens at places of a labelled sequence."""
+    """Something that happens at places of a labelled sequence, each the position of a token.
+
+    local  it is seen at a single token or step, so that every place can have a price of its own
+    what   it is about, for messages
+    """
+
+    local: ClassVar[bool]
+    what: ClassVar[str]
 
     def places(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int]: ...
+
+    def enter(self, entries: Entries, k: int) -> None: ...
 
 
 @dataclass(frozen=True)
 class TokenEvent:
-    """A token that is spoken of has one of `labels`.
+    """One of certain tokens has one of `labels`.
 
-    Spoken of are the words that pass `word`, with neighbours that pass `before` and `after`, at `place`; a missing
+    They are the tokens at `place` whose word passes `word`, with neighbours that pass `before` and `after`; a missing
     test passes everything.
     """
 
+    local: ClassVar = True
+    what: ClassVar = "labels of tokens"
     labels: frozenset[str]
     word: WordTest | None = None
     before: WordTest | None = None
     after: WordTest | None = None
     place: Literal["any", "first", "last"] = "any"
 
-    def speaks_of(self, tokens: Sequence[Any], t: int) -> bool:
+    @property
+    def is_everywhere(self) -> bool:
+        """It is about all tokens."""
+        return self.place == "any" and not (self.word or self.before or self.after)
+
+    def applies_to(self, tokens: Sequence[Any], t: int) -> bool:
         last = len(tokens) - 1
         return (
             (self.place == "any" or t == (0 if self.place == "first" else last))
@@ -45,7 +100,21 @@ class TokenEvent:
         )
 
     def places(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int]:
-        return [t for t, y in enumerate(labels) if y in self.labels and self.speaks_of(tokens, t)]
+        return [t for t, y in enumerate(labels) if y in self.labels and self.applies_to(tokens, t)]
+
+    def enter(self, entries: Entries, k: int) -> None:
+        having = _mask(entries, self.labels)
+        if self.is_everywhere:
+            entries.at_tokens(k, having)
+            return
+        where = {"any": np.ones_like(entries.first), "first": entries.first, "last": entries.last}[self.place].copy()
+        if self.word is not None:
+            where &= entries.passes(self.word)
+        if self.before is not None:
+            where &= np.roll(entries.passes(self.before), 1) & ~entries.first
+        if self.after is not None:
+            where &= np.roll(entries.passes(self.after), -1) & ~entries.last
+        entries.at_tokens(k, having, where)
 
 
 @dataclass(frozen=True)
@@ -55,6 +124,8 @@ class StepEvent:
     mark  only changes away from marks count: the token before is no mark (nor the token itself, if side is "either")
     """
 
+    local: ClassVar = True
+    what: ClassVar = "changes of the label"
     pairs: Mapping[str, frozenset[str]] | None = None
     mark: WordTest | None = None
     side: Literal["after", "either"] = "after"
@@ -62,30 +133,48 @@ class StepEvent:
     def counts(self, y: str, z: str) -> bool:
         return y != z and (self.pairs is None or y in self.pairs.get(z, ()))
 
-    def speaks_of(self, tokens: Sequence[Any], t: int) -> bool:
+    def applies_to(self, tokens: Sequence[Any], t: int) -> bool:
         if self.mark is None:
             return True
         return not self.mark(word_of(tokens[t - 1])) and (self.side == "after" or not self.mark(word_of(tokens[t])))
 
     def places(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int]:
         steps = range(1, len(labels))
-        return [t for t in steps if self.counts(labels[t - 1], labels[t]) and self.speaks_of(tokens, t)]
+        return [t for t in steps if self.counts(labels[t - 1], labels[t]) and self.applies_to(tokens, t)]
+
+    def enter(self, entries: Entries, k: int) -> None:
+        names = entries.labels
+        pairs = np.array([[self.counts(y, z) for z in names] for y in names] + [[False] * len(names)])
+        if self.mark is None:
+            entries.at_steps(k, pairs)
+            return
+        mark = entries.passes(self.mark)
+        where = ~np.roll(mark, 1) & ~entries.first
+        entries.at_steps(k, pairs, where & ~mark if self.side == "either" else where)
 
 
 @dataclass(frozen=True)
 class StartEvent:
     """A block of `label` begins."""
 
+    local: ClassVar = True
+    what: ClassVar = "the number of blocks"
     label: str
 
     def places(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int]:
         return [a for a, _, y in blocks(labels) if y == self.label]
+
+    def enter(self, entries: Entries, k: int) -> None:
+        pairs = np.array([[y != z == self.label for z in entries.labels] for y in (*entries.labels, None)])
+        entries.at_steps(k, pairs)
 
 
 @dataclass(frozen=True)
 class OrderEvent:
     """A block begins that should have come before one that is already there: once for each such label."""
 
+    local: ClassVar = False
+    what: ClassVar = "the order of blocks"
     order: tuple[str, ...]
 
     def places(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int]:
@@ -95,11 +184,17 @@ class OrderEvent:
             for i, (a, y) in enumerate(starts) if y == first and any(z == then for _, z in starts[:i])
         ]  # fmt: skip
 
+    def enter(self, entries: Entries, k: int) -> None:
+        for first, then in combinations(self.order, 2):
+            entries.of_order(k, first, then)
+
 
 @dataclass(frozen=True)
 class LengthEvent:
     """A block of one of `labels` has fewer than `least` or more than `most` tokens; its place is its first token."""
 
+    local: ClassVar = False
+    what: ClassVar = "lengths of blocks"
     labels: frozenset[str]
     least: int = 0
     most: int | None = None
@@ -110,18 +205,30 @@ class LengthEvent:
 
         return [a for a, b, y in blocks(labels) if y in self.labels and odd(b - a)]
 
+    def enter(self, entries: Entries, k: int) -> None:
+        entries.of_lengths(k, _mask(entries, self.labels), self.least, self.most)
+
 
 @dataclass(frozen=True)
 class FunctionEvent:
     """A user's own measure of a labelled sequence; it has no places."""
 
+    local: ClassVar = False
+    what: ClassVar = "a function"
     function: Callable[[Sequence[Any], Sequence[str]], float]
 
     def places(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int]:
         return []
+
+    def enter(self, entries: Entries, k: int) -> None:
+        raise TypeError("a function cannot be compiled")
 
 
 def blocks(labels: Sequence[str]) -> list[tuple[int, int, str]]:
     """The runs of equal labels as (start, end, label)."""
     cuts = [t for t in range(len(labels)) if t == 0 or labels[t] != labels[t - 1]]
     return [(a, b, labels[a]) for a, b in zip(cuts, [*cuts[1:], len(labels)], strict=True)]
+
+
+def _mask(entries: Entries, labels: frozenset[str]) -> np.ndarray:
+    return np.array([label in labels for label in entries.labels])

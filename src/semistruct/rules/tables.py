@@ -1,7 +1,8 @@
 """Rules compiled for some sequences: arrays that the kernels read.
 
-    Events    where the terms of the rules count something
-    Targets   where the counts should lie, and what it costs if they do not
+    Events    where the terms of the rules count something: see `event_kernels`
+    targets   where the counts should lie, and what it costs if they do not
+    Costs     what every label and every step costs if the events of each term have a price
 
 A term is numbered k; terms that only serve as divisors of others come last and have weight 0.  Functions of the user
 cannot be compiled: they are kept aside in `functions`, with the sequences X that they look at.
@@ -9,7 +10,7 @@ cannot be compiled: they are kept aside in `functions`, with the sequences X tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -21,105 +22,42 @@ from semistruct.errors import DataError
 from semistruct.features.encoder import form_of
 from semistruct.features.words import word_of
 from semistruct.rules.base import Rule, Term
-from semistruct.rules.event_kernels import count_sequences, penalty, total_of
-from semistruct.rules.events import Event, LengthEvent, OrderEvent, StartEvent, StepEvent, TokenEvent
+from semistruct.rules.event_kernels import (
+    ALONE,
+    ITSELF,
+    NO_MARK,
+    PER_SEQUENCE,
+    PER_TOKEN,
+    TARGET,
+    Events,
+    count_sequences,
+)
+from semistruct.rules.events import Event
 from semistruct.rules.vocabulary import Function
 from semistruct.rules.words import WordTest
 from semistruct.threads import spread
 
-PER = {None: -1, "tokens": -2, "sequences": -3}
+PER = {None: ITSELF, "tokens": PER_TOKEN, "sequences": PER_SEQUENCE}
 ANY_LENGTH = 2**31 - 1
-
-
-class Events(NamedTuple):
-    """What counts where; N tokens, Y labels.
-
-    token_ptr (N+1,), token_test      the tests of token t are token_test[token_ptr[t]:token_ptr[t+1]]
-    test_term (Q,), test_mask (Q, Y)  test q adds one to its term for the labels of its mask
-    step_ptr, step_test, step_term, step_mask (S, Y, Y)   the same for changes of the label into token t
-    start_ptr (Y+1,), start_term      the terms that count the blocks of a label
-    label_ptr (Y+1,), label_term      the terms that count the tokens of a label
-    length_term (L,), length_mask (L, Y), least, most     blocks that are too short or too long
-    order_term (R,), order_first, order_then              blocks of `first` after one of `then`
-    """
-
-    token_ptr: np.ndarray
-    token_test: np.ndarray
-    test_term: np.ndarray
-    test_mask: np.ndarray
-    step_ptr: np.ndarray
-    step_test: np.ndarray
-    step_term: np.ndarray
-    step_mask: np.ndarray
-    start_ptr: np.ndarray
-    start_term: np.ndarray
-    label_ptr: np.ndarray
-    label_term: np.ndarray
-    length_term: np.ndarray
-    length_mask: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
-    order_term: np.ndarray
-    order_first: np.ndarray
-    order_then: np.ndarray
-
-
-class Targets(NamedTuple):
-    """Term k should lie in [low, high]; outside it costs weight * (unit * distance)^power.
-
-    per    -1: the count itself, -2: per token, -3: per sequence, else per count of that term
-    group  number of the group of joint terms it belongs to, or -1
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    unit: np.ndarray
-    weight: np.ndarray
-    power: np.ndarray
-    per: np.ndarray
-    group: np.ndarray
-
-
-class Classes(NamedTuple):
-    """Tokens of one class are spoken of by the same tests: those marked in its row of class_tests; so for steps."""
-
-    token_class: np.ndarray
-    class_tests: np.ndarray
-    step_class: np.ndarray
-    class_steps: np.ndarray
+BITS = 62  # tests per number when sets of tests are compared
 
 
 class Costs(NamedTuple):
-    """Costs by class: token (classes, Y), step (classes, Y, Y), and first (Y,) for the label of the first token."""
+    """Costs by class of tokens and steps: token (classes, Y), step (classes, Y + 1, Y), its last row for first labels."""
 
     token_class: np.ndarray
     token: np.ndarray
     step_class: np.ndarray
     step: np.ndarray
-    first: np.ndarray
-
-
-@dataclass(frozen=True)
-class Tally:
-    """The counts of a labelled corpus and what they cost.
-
-    counts    (n, K) one row per sequence
-    instance  (n,) penalty of the instance rules of each sequence
-    corpus    penalty of the corpus rules
-    """
-
-    counts: np.ndarray
-    instance: np.ndarray
-    corpus: float
-
-    @property
-    def penalty(self) -> float:
-        return float(self.instance.sum()) + self.corpus
 
 
 @dataclass(frozen=True)
 class RuleTables:
-    """Compiled rules: see the module."""
+    """Compiled rules: see the module.
+
+    rule_of (terms,)  the number of the rule of each term
+    token_tests (classes, terms), step_tests   the terms that tokens of a class, and steps into them, are tested for
+    """
 
     labels: tuple[str, ...]
     offsets: np.ndarray
@@ -127,7 +65,9 @@ class RuleTables:
     rule_of: tuple[int, ...]
     terms: tuple[Term, ...]
     events: Events
-    targets: Targets
+    targets: np.ndarray
+    token_tests: np.ndarray
+    step_tests: np.ndarray
     functions: tuple[Function, ...]
     X: Sequence[Any] = field(repr=False)
 
@@ -136,7 +76,7 @@ class RuleTables:
 
     @property
     def n_terms(self) -> int:
-        return len(self.targets.low)
+        return len(self.targets)
 
     @cached_property
     def instance(self) -> np.ndarray:
@@ -152,113 +92,120 @@ class RuleTables:
         return np.array([k for k, r in enumerate(self.rule_of) if self.rules[r].level == level], np.int64)
 
     @cached_property
-    def plain(self) -> np.ndarray:
-        """(K,): the price per event of terms that cost the same for every event; 0 for all other terms."""
-        t, additive = self.targets, np.zeros(self.n_terms)
+    def event_price(self) -> np.ndarray:
+        """(K,): what every event costs, for terms of instance rules that cost the same for each; 0 for all others."""
+        t, price = self.targets, np.zeros(self.n_terms)
         for k in self.instance:
-            local = isinstance(self.terms[k].event, TokenEvent | StepEvent)
-            if local and t.high[k] == 0 and t.low[k] == -np.inf and t.power[k] == 1 and t.per[k] == -1:
-                additive[k] = t.weight[k]
-        return additive
+            forbidden = t["high"][k] == 0 and t["low"][k] == -np.inf
+            if forbidden and self.terms[k].event.local and t["power"][k] == 1 and t["per"][k] == ITSELF:
+                price[k] = t["weight"][k]
+        return price
 
     @cached_property
-    def classes(self) -> Classes:
-        """The tokens, and the steps into them, grouped by the tests that speak of them."""
-        e = self.events
-        token_class, class_tests = _classes(e.token_ptr, e.token_test, len(e.test_term))
-        step_class, class_steps = _classes(e.step_ptr, e.step_test, len(e.step_term))
-        return Classes(token_class, class_tests, step_class, class_steps)
+    def room(self) -> int:
+        """The size of the array `work` of the kernels."""
+        return len(self.labels) + most_hits(self.events)
 
-    def potentials(self, price: np.ndarray) -> Costs:
-        """What labels and steps cost if every event of term k costs price[k] (lengths and order apart)."""
-        e, c = self.events, self.classes
-        Y = len(self.labels)
-        token = c.class_tests @ (price[e.test_term][:, None] * e.test_mask)
-        step = np.tensordot(c.class_steps, price[e.step_term][:, None, None] * e.step_mask, 1)
-        label, start = (
-            np.bincount(np.repeat(np.arange(Y), np.diff(ptr)), price[term], Y)
-            for ptr, term in ((e.label_ptr, e.label_term), (e.start_ptr, e.start_term))
+    def costs(self, price: np.ndarray) -> Costs:
+        """What labels and steps cost if every event of term k costs price[k]."""
+        e, Y = self.events, len(self.labels)
+        for k in {*e.length_term.tolist(), *e.order_term.tolist()}:
+            if price[k]:
+                raise TypeError(f"{self.terms[k].event.what} cannot have a price at every place")
+        token, step = (
+            np.bincount(np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)), price[term], len(ptr) - 1)
+            for ptr, term in ((e.token_ptr, e.token_term), (e.step_ptr, e.step_term))
         )
-        return Costs(c.token_class, token + label, c.step_class, step + start * (1 - np.eye(Y)), start)
+        return Costs(e.token_class, token.reshape(-1, Y), e.step_class, step.reshape(-1, Y + 1, Y))
+
+    @cached_property
+    def event_costs(self) -> Costs:
+        """The costs of `event_price`."""
+        return self.costs(self.event_price)
 
     def count(self, y: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """(n, K): every count of every sequence, labelled y (n_tokens,)."""
         counts = np.zeros((len(self), self.n_terms))
-        spread(count_sequences, np.arange(len(self)), self.events, self.offsets, y, counts, n_jobs=n_jobs)
+        spread(count_sequences, np.arange(len(self)), self.events, self.offsets, y, self.room, counts, n_jobs=n_jobs)
         return counts
+
+    def excess(self, y: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+        """(n, terms of instance rules): by how much the value of a term lies outside its range."""
+        t, counts = self.targets, self.count(y, n_jobs)
+        counts[:, t["per"] == PER_TOKEN] /= np.diff(self.offsets)[:, None]
+        values, t = counts[:, self.instance], t[self.instance]
+        return np.maximum(np.maximum(values - t["high"], t["low"] - values), 0.0)
 
     def broken(self, y: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """(n, number of rules): where the labels of a sequence break an instance rule."""
-        t, counts = self.targets, self.count(y, n_jobs)
-        counts[:, t.per == -2] /= np.diff(self.offsets)[:, None]
         out = np.zeros((len(self), len(self.rules)), bool)
-        for k in self.instance:
-            out[:, self.rule_of[k]] |= (counts[:, k] < t.low[k]) | (counts[:, k] > t.high[k])
+        for k, column in zip(self.instance, self.excess(y, n_jobs).T, strict=True):
+            out[:, self.rule_of[k]] |= column > 0
         return out
 
-    def tally(self, y: np.ndarray, n_jobs: int | None = None) -> Tally:
-        """Count and price a labelling of all sequences."""
-        counts, lengths = self.count(y, n_jobs), np.diff(self.offsets)
-        instance = np.array(
-            [penalty(self.targets, self.instance, row, float(n), 1.0) for row, n in zip(counts, lengths, strict=True)]
-        )
-        totals = np.zeros(self.n_terms)
-        total_of(counts, totals)
-        corpus = penalty(self.targets, self.corpus, totals, float(lengths.sum()), float(len(self)))
-        return Tally(counts, instance, corpus)
+
+def most_hits(events: Events) -> int:
+    """How many terms can have an event at one token."""
+    parts = (events.token_ptr, events.step_ptr, events.length_ptr, events.length_ptr, events.order_ptr)
+    return int(sum(np.diff(ptr).max(initial=0) for ptr in parts))
 
 
 def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> RuleTables:
     """The tables of rules for sequences X whose labels are numbered as in `labels`."""
-    builder = _Builder(X, tuple(labels))
+    builder = Builder(X, tuple(labels))
     functions = tuple(rule for rule in rules if isinstance(rule, Function))
     compiled = [rule for rule in rules if not isinstance(rule, Function)]
     found = [(r, term) for r, rule in enumerate(compiled) for term in rule.terms(labels)]
     for k, (_, term) in enumerate(found):
-        builder.add(term.event, k)
+        term.event.enter(builder, k)
     divisors: dict[Event, int] = {}
     for _, term in found:
         if term.per is not None and not isinstance(term.per, str) and term.per not in divisors:
             divisors[term.per] = len(found) + len(divisors)
-            builder.add(term.per, divisors[term.per])
+            term.per.enter(builder, divisors[term.per])
+    n_terms = len(found) + len(divisors)
+    events, token_tests, step_tests = builder.events(n_terms)
     return RuleTables(
         labels=tuple(labels),
         offsets=builder.offsets,
         rules=tuple(compiled),
         rule_of=tuple(r for r, _ in found),
         terms=tuple(term for _, term in found),
-        events=builder.events(),
+        events=events,
         targets=_targets(compiled, found, divisors),
+        token_tests=token_tests,
+        step_tests=step_tests,
         functions=functions,
         X=X,
     )
 
 
-def _targets(rules: Sequence[Rule], found: Sequence[tuple[int, Term]], divisors: dict[Event, int]) -> Targets:
-    blank = len(divisors)
-
-    def column(values: Iterable[float], fill: float, kind: type = np.float64) -> np.ndarray:
-        return np.array([*values, *[fill] * blank], kind)
-
-    def per(term: Term) -> int:
-        return PER[term.per] if term.per is None or isinstance(term.per, str) else divisors[term.per]
-
-    return Targets(
-        low=column((term.low for _, term in found), -np.inf),
-        high=column((term.high for _, term in found), np.inf),
-        unit=column((term.unit for _, term in found), 1),
-        weight=column((rules[r].cost for r, _ in found), 0),
-        power=column((rules[r].power for r, _ in found), 1, np.int64),
-        per=column((per(term) for _, term in found), -1, np.int64),
-        group=column((r if term.joint else -1 for r, term in found), -1, np.int64),
-    )
+def _targets(rules: Sequence[Rule], found: Sequence[tuple[int, Term]], divisors: dict[Event, int]) -> np.ndarray:
+    targets = np.zeros(len(found) + len(divisors), TARGET)
+    targets["low"], targets["high"], targets["unit"] = -np.inf, np.inf, 1.0
+    targets["power"], targets["per"], targets["group"] = 1, ITSELF, ALONE
+    for k, (r, term) in enumerate(found):
+        target, rule = targets[k], rules[r]
+        target["low"], target["high"], target["unit"] = term.low, term.high, term.unit
+        target["weight"], target["power"] = rule.cost, rule.power
+        target["per"] = PER[term.per] if term.per is None or isinstance(term.per, str) else divisors[term.per]
+        target["group"] = r if term.joint else ALONE
+    return targets
 
 
-class _Builder:
-    """Collects the events of terms."""
+class _Test(NamedTuple):
+    """Term k counts what has a label, or a pair of labels, of the mask, at the tokens `where`; None for all."""
+
+    term: int
+    mask: np.ndarray
+    where: np.ndarray | None
+
+
+class Builder:
+    """Collects the events of terms, see `events.Entries`."""
 
     def __init__(self, X: Sequence[Any], labels: tuple[str, ...]) -> None:
-        self.X, self.labels, self.number = X, labels, {label: y for y, label in enumerate(labels)}
+        self.X, self.labels = X, labels
         lengths = np.array([len(x) for x in X], np.int64)
         if not lengths.all():
             raise DataError(f"sequence {int(np.argmin(lengths))} has no tokens")
@@ -268,58 +215,13 @@ class _Builder:
         self.last = np.roll(self.first, -1)
         self._words: tuple[list[str], np.ndarray] | None = None
         self._passed: dict[WordTest, np.ndarray] = {}
-        self.tests: list[tuple[int, np.ndarray, np.ndarray]] = []  # term, mask, tokens
-        self.steps: list[tuple[int, np.ndarray, np.ndarray]] = []
-        self.by_start: list[tuple[int, int]] = []  # label, term
-        self.by_label: list[tuple[int, int]] = []
-        self.lengths: list[tuple[int, np.ndarray, int, int]] = []
-        self.orders: list[tuple[int, int, int]] = []
+        self._tokens: list[_Test] = []
+        self._steps: list[_Test] = []
+        self._lengths: list[tuple[int, int, int, int]] = []  # label, term, least, most
+        self._orders: list[tuple[int, int, int]] = []  # first label, term, label that came before
 
-    def add(self, event: Event, k: int) -> None:
-        """Term k counts this event."""
-        if isinstance(event, TokenEvent):
-            self._add_token(event, k)
-        elif isinstance(event, StepEvent):
-            self._add_step(event, k)
-        elif isinstance(event, StartEvent):
-            self.by_start.append((self.number[event.label], k))
-        elif isinstance(event, LengthEvent):
-            most = ANY_LENGTH if event.most is None else event.most
-            self.lengths.append((k, self._mask(event.labels), event.least, most))
-        elif isinstance(event, OrderEvent):
-            places = [self.number[label] for label in event.order]
-            self.orders += [(k, a, b) for i, a in enumerate(places) for b in places[i + 1 :]]
-        else:
-            raise TypeError(f"a {type(event).__name__} cannot be compiled")
-
-    def _add_token(self, event: TokenEvent, k: int) -> None:
-        if event.place == "any" and not (event.word or event.before or event.after):
-            self.by_label += [(self.number[label], k) for label in event.labels]
-            return
-        where = {"any": np.ones_like(self.first), "first": self.first, "last": self.last}[event.place].copy()
-        if event.word is not None:
-            where &= self._passes(event.word)
-        if event.before is not None:
-            where &= np.roll(self._passes(event.before), 1) & ~self.first
-        if event.after is not None:
-            where &= np.roll(self._passes(event.after), -1) & ~self.last
-        self.tests.append((k, self._mask(event.labels), np.flatnonzero(where)))
-
-    def _add_step(self, event: StepEvent, k: int) -> None:
-        where = ~self.first
-        if event.mark is not None:
-            mark = self._passes(event.mark)
-            where &= ~np.roll(mark, 1)
-            if event.side == "either":
-                where &= ~mark
-        mask = np.array([[event.counts(y, z) for z in self.labels] for y in self.labels])
-        self.steps.append((k, mask, np.flatnonzero(where)))
-
-    def _mask(self, labels: frozenset[str]) -> np.ndarray:
-        return np.array([label in labels for label in self.labels])
-
-    def _passes(self, test: WordTest) -> np.ndarray:
-        """(n_tokens,): which tokens pass; every distinct word is tested once."""
+    def passes(self, test: WordTest) -> np.ndarray:
+        """Every distinct word is tested once."""
         if self._words is None:
             if form_of(self.X) != "tokens":
                 raise DataError(f"rules about words need tokens, this data holds {form_of(self.X)}")
@@ -331,52 +233,71 @@ class _Builder:
             self._passed[test] = np.array([test(word) for word in words], bool)[code]
         return self._passed[test]
 
-    def events(self) -> Events:
+    def at_tokens(self, k: int, having: np.ndarray, where: np.ndarray | None = None) -> None:
+        self._tokens.append(_Test(k, having, where))
+
+    def at_steps(self, k: int, pairs: np.ndarray, where: np.ndarray | None = None) -> None:
+        self._steps.append(_Test(k, pairs, where))
+
+    def of_lengths(self, k: int, having: np.ndarray, least: int, most: int | None) -> None:
+        longest = ANY_LENGTH if most is None else most
+        self._lengths += [(int(y), k, least, longest) for y in np.flatnonzero(having)]
+
+    def of_order(self, k: int, first: str, then: str) -> None:
+        self._orders.append((self.labels.index(first), k, self.labels.index(then)))
+
+    def events(self, n_terms: int) -> tuple[Events, np.ndarray, np.ndarray]:
+        """(Events, token_tests, step_tests of RuleTables)."""
         n, Y = int(self.offsets[-1]), len(self.labels)
-
-        def by_place(parts: list[tuple[int, np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-            """CSR from the places of every test."""
-            return _grouped(n, *(_joined(parts, f) for f in (lambda _, p: p[2], lambda q, p: np.full(len(p[2]), q))))
-
-        def by_number(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-            return _grouped(Y, np.array([y for y, _ in pairs], np.int64), np.array([k for _, k in pairs], np.int64))
-
-        def column(rows: Sequence[tuple[Any, ...]], i: int) -> np.ndarray:
-            return np.array([row[i] for row in rows], np.int64)
-
-        def masks(rows: Sequence[tuple[Any, ...]], shape: tuple[int, ...]) -> np.ndarray:
-            return np.array([row[1] for row in rows], bool).reshape(len(rows), *shape)
-
-        token_ptr, token_test = by_place(self.tests)
-        step_ptr, step_test = by_place(self.steps)
-        start_ptr, start_term = by_number(self.by_start)
-        label_ptr, label_term = by_number(self.by_label)
-        return Events(
-            token_ptr, token_test, column(self.tests, 0), masks(self.tests, (Y,)),
-            step_ptr, step_test, column(self.steps, 0), masks(self.steps, (Y, Y)),
-            start_ptr, start_term, label_ptr, label_term,
-            column(self.lengths, 0), masks(self.lengths, (Y,)), column(self.lengths, 2), column(self.lengths, 3),
-            column(self.orders, 0), column(self.orders, 1), column(self.orders, 2),
+        token_class, token_ptr, token_term, token_tests = _classes(self._tokens, n, Y, n_terms)
+        step_class, step_ptr, step_term, step_tests = _classes(self._steps, n, (Y + 1) * Y, n_terms)
+        lengths = np.array(self._lengths, np.int64).reshape(-1, 4)
+        orders = np.array(self._orders, np.int64).reshape(-1, 3)
+        length_ptr, by_label = _grouped(Y, lengths[:, 0])
+        lengths = lengths[by_label]
+        order_ptr, by_first = _grouped(Y, orders[:, 0])
+        orders = orders[by_first]
+        marks = np.unique(orders[:, 2])
+        mark = np.full(Y, NO_MARK, np.int64)
+        mark[marks] = np.arange(len(marks))
+        events = Events(
+            token_class=token_class, token_ptr=token_ptr, token_term=token_term,
+            step_class=step_class, step_ptr=step_ptr, step_term=step_term,
+            length_ptr=length_ptr, length_term=lengths[:, 1].copy(), least=lengths[:, 2].copy(),
+            most=lengths[:, 3].copy(),
+            order_ptr=order_ptr, order_term=orders[:, 1].copy(), order_mark=mark[orders[:, 2]],
+            mark=mark,
         )  # fmt: skip
+        return events, token_tests, step_tests
 
 
-def _classes(ptr: np.ndarray, tests: np.ndarray, n_tests: int) -> tuple[np.ndarray, np.ndarray]:
-    """Number the distinct sets of tests: (class of each place, (classes, n_tests) which tests it has)."""
-    bits = 62
-    codes = np.zeros((len(ptr) - 1, max(-(-n_tests // bits), 1)), np.int64)
-    place = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    np.bitwise_or.at(codes, (place, tests // bits), np.left_shift(1, tests % bits))
+def _classes(
+    tests: list[_Test], n: int, size: int, n_terms: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Number the distinct sets of tests that n places have.
+
+    Returns the class of each place, the terms of each cell class * size + label as (ptr, term), and which terms the
+    places of a class are tested for.
+    """
+    some = [test for test in tests if test.where is not None]
+    codes = np.zeros((n, max(-(-len(some) // BITS), 1)), np.int64)
+    for q, test in enumerate(some):
+        codes[test.where, q // BITS] |= 1 << (q % BITS)
     distinct, of = np.unique(codes, axis=0 if codes.shape[1] > 1 else None, return_inverse=True)
     distinct = distinct.reshape(-1, codes.shape[1])
-    q = np.arange(n_tests)
-    return of.reshape(-1).astype(np.int32), ((distinct[:, q // bits] >> (q % bits)) & 1).astype(float)
+    cells, terms, tested = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], np.zeros((len(distinct), n_terms), bool)
+    q = 0
+    for test in tests:
+        which = np.arange(len(distinct))
+        if test.where is not None:
+            which, q = np.flatnonzero(distinct[:, q // BITS] >> (q % BITS) & 1), q + 1
+        tested[which, test.term] = True
+        cells.append((which[:, None] * size + np.flatnonzero(test.mask)).ravel())
+        terms.append(np.full(len(cells[-1]), test.term))
+    ptr, order = _grouped(len(distinct) * size, np.concatenate(cells))
+    return of.reshape(-1).astype(np.int32), ptr, np.concatenate(terms)[order], tested
 
 
-def _joined(parts: list[Any], pick: Callable[[int, Any], np.ndarray]) -> np.ndarray:
-    return np.concatenate([np.zeros(0, np.int64), *(pick(q, part) for q, part in enumerate(parts))])
-
-
-def _grouped(n: int, keys: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """CSR: the values of each of n keys, in their order."""
-    order = np.argsort(keys, kind="stable")
-    return starts(np.bincount(keys, minlength=n)), values[order]
+def _grouped(n: int, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(ptr (n + 1,), order): the places of each of n keys, in their order, are order[ptr[key]:ptr[key + 1]]."""
+    return starts(np.bincount(keys, minlength=n)), np.argsort(keys, kind="stable")

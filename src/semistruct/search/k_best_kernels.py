@@ -1,0 +1,129 @@
+"""The k best labellings of one sequence under rules, by a beam search.
+
+As in `search_kernels`, but prefixes that another one dominates stay, since the second best may come of them.  Prefixes
+whose last label stays are extended first; if these fill the layer, others whose bound is below theirs have no place in
+it.
+"""
+
+import numpy as np
+
+from semistruct.chain.kernels import copy, equal
+from semistruct.compiled import kernel
+from semistruct.search.search_kernels import (
+    Bound,
+    a_little_below,
+    advance,
+    begin,
+    keep_best,
+    local_scores,
+    relax,
+    room_for,
+    settle,
+    trace_back,
+    used_credit,
+)
+
+
+@kernel
+def search_k(scores, bound, track, width, floor, paths, values):
+    """Write the best labellings and their values, -inf where fewer were found; returns whether they are exact."""
+    T, Y = scores.unary.shape
+    size, room = len(track.more), width * Y
+    old, new, trace = room_for(width, size), room_for(room, size), np.empty((T, 2, width), np.int32)
+    hits, spare, exact, alive = np.empty(track.hits, np.int64), np.empty(room), True, 1
+    begin(old, bound, track)
+    for t in range(T):
+        n, many, cut = 0, 0, floor
+        for j in range(2 * alive):
+            p, stays = j % alive, j < alive
+            if j == alive and n == width:
+                least = np.inf
+                for i in range(n):
+                    least = min(least, new.score[i] + new.rest[i])
+                cut = max(floor, least)
+            y = old.label[p]
+            for z in range(Y):
+                if (y == z) != stays:
+                    continue
+                s, r = old.score[p] + scores.unary[t, z], old.rest[p] + bound.ahead[t, z]
+                if t > 0:
+                    s += scores.step[scores.kind[t], y, z]
+                if y != z:
+                    r -= used_credit(bound, track, z, old.rows[p])
+                if not s + r >= floor or s == -np.inf:
+                    continue
+                if s + r < cut:
+                    many += 1
+                    continue
+                for g in range(size):
+                    new.rows[n, g] = old.rows[p, g]
+                s -= advance(track, scores, t, y, old.run[p], z, new.rows[n], hits)
+                if t == T - 1:
+                    r = 0.0
+                if s + r >= floor:
+                    new.score[n], new.rest[n], new.label[n], new.parent[n] = s, r, z, p
+                    new.run[n] = min(old.run[p] + 1, track.longest) if y == z else 1
+                    many, n = many + 1, n + 1
+        if many > width:
+            exact = False
+            n = keep_best(width, n, new, spare)
+        alive = settle(t, n, new, old, bound, trace)
+    for r in range(len(values)):
+        best = -1
+        for i in range(alive):
+            if old.score[i] > -np.inf and (best < 0 or old.score[i] > old.score[best]):
+                best = i
+        values[r] = -np.inf
+        if best >= 0:
+            values[r], old.score[best] = old.score[best], -np.inf
+            trace_back(trace, best, paths[r])
+    return exact
+
+
+@kernel
+def merge_best(paths, values, found, value_of):
+    """Put the labellings found among those known, the best first; wider searches may miss what narrower ones found."""
+    n = len(values)
+    for r in range(n):
+        place, known = 0, value_of[r] == -np.inf
+        for p in range(n):
+            place += values[p] >= value_of[r]
+            known = known or (a_little_below(values[p]) <= value_of[r] and equal(paths[p], found[r]))
+        if known or place == n:
+            continue
+        for later in range(n - 1, place, -1):
+            values[later] = values[later - 1]
+            copy(paths[later - 1], paths[later])
+        values[place] = value_of[r]
+        copy(found[r], paths[place])
+
+
+@kernel
+def k_best_sequence(scores, track, widths, paths, values):
+    """Write the best labellings and their values; returns an upper bound on the value of any labelling."""
+    T, Y = scores.unary.shape
+    bound = Bound(np.zeros(Y), np.empty((T, Y)))
+    found, value_of, floor = np.empty((len(paths), T), np.int16), np.empty(len(values)), -np.inf
+    for r in range(len(values)):
+        values[r] = -np.inf
+    values[0], ceiling = relax(scores, track, -np.inf, bound, paths[0])
+    if ceiling == -np.inf:
+        return ceiling
+    for width in widths:
+        exact = search_k(scores, bound, track, width, floor, found, value_of)
+        merge_best(paths, values, found, value_of)
+        floor = max(floor, a_little_below(values[-1]))
+        if exact:
+            return values[0]
+    return ceiling
+
+
+@kernel
+def k_best_sequences(which, scoring, track, widths, labels, values, ceiling):
+    """The best labellings of each sequence: labels (k, n_tokens), values (n, k), upper bounds on any value (n,)."""
+    for i in which:
+        a, b = scoring.scorer.offsets[i], scoring.scorer.offsets[i + 1]
+        found = labels[:, a:b].copy()
+        ceiling[i] = k_best_sequence(local_scores(scoring, i), track, widths, found, values[i])
+        for r in range(len(found)):
+            copy(found[r], labels[r, a:b])
