@@ -22,11 +22,11 @@ import time
 from pathlib import Path
 
 import numpy as np
-from semistruct.matching import switching
 
 from semistruct import SSVM, Rules, read
 from semistruct.chain.inference import decode
 from semistruct.search.best import find_best
+from semistruct.switching import matching as switching
 from semistruct.switching.bounds import certify
 from semistruct.switching.matching import evaluate, match
 

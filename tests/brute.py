@@ -174,7 +174,7 @@ def svm_optimum(cases, Y, K):
         lambda v: 0.5 * v[:size] @ v[:size] + C @ v[size:],
         np.concatenate([np.zeros(size), slack]),
         jac=lambda v: np.concatenate([v[:size], C]),
-        rules={"type": "ineq", "fun": lambda v: left @ v - right, "jac": lambda v: left},
+        constraints={"type": "ineq", "fun": lambda v: left @ v - right, "jac": lambda v: left},
         method="SLSQP",
         options={"maxiter": 1000, "ftol": 1e-12},
     )

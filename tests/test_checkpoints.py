@@ -24,7 +24,7 @@ from annealed_cases import (
 )
 from semistruct import SSVM
 from semistruct.errors import DataError
-from semistruct.methods import checkpoints
+from semistruct.fitting import checkpoints
 from semistruct.rules import Function, Rules, StartsWith, Words
 
 

@@ -10,7 +10,8 @@ from matplotlib.image import imread
 from semistruct import SSVM, AnnealedSSVM, Corpus, load, make_citations, read, write
 from semistruct.cli import main, progress
 from semistruct.cli.training import value_of
-from semistruct.methods import METHODS, checkpoints
+from semistruct.fitting import checkpoints
+from semistruct.methods import METHODS
 from semistruct.rules import Rules
 
 QUICK = ("-C", "0.5", "-f", "word", "-f", "shape", "--quiet")

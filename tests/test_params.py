@@ -9,11 +9,11 @@ from sklearn.base import BaseEstimator
 from semistruct import params
 from semistruct.errors import ParameterError, SemistructError
 from semistruct.methods import METHODS
-from semistruct.params import Rule, check_params
+from semistruct.params import Check, check_params
 
 
 class Thing(BaseEstimator):
-    rules = {"size": params.positive, "mode": params.the_word("auto") | params.none}  # noqa: RUF012
+    checks = {"size": params.positive, "mode": params.the_word("auto") | params.none}  # noqa: RUF012
 
     def __init__(self, size=1.0, mode=None):
         self.size = size
@@ -55,7 +55,7 @@ def test_or_accepts_what_either_accepts(value):
 
 
 def test_or_says_both():
-    assert (Rule("a cat", bool) | Rule("a dog", bool)).words == "a cat or a dog"
+    assert (Check("a cat", bool) | Check("a dog", bool)).words == "a cat or a dog"
 
 
 def test_good_parameters_pass():
@@ -74,7 +74,7 @@ def test_the_message_shows_class_value_and_rule():
 @pytest.mark.parametrize("method", METHODS.values())
 def test_every_parameter_of_a_method_has_a_rule_that_its_default_obeys(method):
     estimator = method()
-    assert set(estimator.rules) <= set(estimator.get_params(deep=False)) <= {*estimator.rules, *params.SHARED}
+    assert set(estimator.checks) <= set(estimator.get_params(deep=False)) <= {*estimator.checks, *params.SHARED}
     check_params(estimator)
 
 

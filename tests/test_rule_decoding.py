@@ -10,7 +10,7 @@ from rule_strategies import built
 from semistruct import SSVM
 from semistruct import model as model_module
 from semistruct.errors import ParameterError, RuleWarning
-from semistruct.methods import trust
+from semistruct.fitting import trust
 from semistruct.prediction import decode_under
 from semistruct.rules import (
     AtMostOnce,

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from semistruct import SSVM, make_citations
 from semistruct.errors import DataError, ParameterError
-from semistruct.methods import supervised
+from semistruct.fitting import supervised
 
 ROUNDING = 1e-9
 SCORES = 1e-8  # two ways of adding up the same score

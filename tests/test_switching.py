@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from semistruct.matching import switching
 
 import brute_rules
 from matching_cases import Case, agrees, level, matching_cases, near, not_above, random_case, some_known
@@ -15,6 +14,7 @@ from rule_strategies import EVERY_KIND, length_less_changes, marks_of_capitals
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.search.best import scorer_of
+from semistruct.switching import matching as switching
 from semistruct.switching.matching import change_points, match
 from semistruct.switching.switch_kernels import (
     LEAST,

@@ -219,7 +219,7 @@ def convex_optimum(task, tokens, blocks, weight, mu, target):
     begin = np.concatenate([np.zeros(size), np.ones(bits.n), np.full(n, 10.0 + mu * 20)])
     found = minimize(
         value, begin, jac=gradient, bounds=bounds, method="SLSQP", options={"maxiter": 1000, "ftol": 1e-11},
-        rules={"type": "ineq", "fun": lambda u: left @ u - right, "jac": lambda u: left},
+        constraints={"type": "ineq", "fun": lambda u: left @ u - right, "jac": lambda u: left},
     )  # fmt: skip
     assert found.status in (0, 8)  # 8: no step helps any more
     return found.fun, found.x[:size], found.x[size : size + bits.n]

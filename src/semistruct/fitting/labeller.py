@@ -65,7 +65,8 @@ class SequenceLabeller(BaseEstimator):
 
     def decision_function(self, X: Sequence[Any], *, rules: bool | Rules = False) -> np.ndarray:
         """(n, 2): the score of the predicted labelling and its margin over the runner-up."""
-        return self.model_.margins(X, self.n_jobs, self._obeyed(rules))
+        obeyed = self._obeyed(rules)
+        return self.model_.margins(X, self.n_jobs, obeyed)
 
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
         """How sure the model is of each label of y (what it predicts, if not given), in units of its scores.
