@@ -14,9 +14,9 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.errors import RuleWarning
 from semistruct.rules import Function, Rule, Rules
 from semistruct.rules.tables import RuleTables
-from semistruct.search.best import WIDTH, Found, find_best
-from semistruct.search.functions import FunctionRules
-from semistruct.switching.matching import CANDIDATES, match
+from semistruct.search.best import WIDTH, Aim, Found, find_best
+from semistruct.search.functions import CANDIDATES, FunctionRules
+from semistruct.switching.matching import Matcher
 
 SHOWN = 3  # sequences whose clashes are told
 
@@ -41,8 +41,8 @@ def decode_under(
     tables = rules.compile(X, labels)
     found = best_under(batch, weights, tables, k=k, width=width, n_jobs=n_jobs)
     if corpus and len(tables.corpus):
-        ones = np.ones(len(batch))
-        matched = match(batch, weights, tables, ones, start=found.labels[0], loss=0.0, n_jobs=n_jobs)
+        matcher = Matcher(batch, tables, loss=0.0, n_jobs=n_jobs)
+        matched = matcher.match(weights, np.ones(len(batch)), start=found.labels[0])
         changed = np.add.reduceat(matched.labels != found.labels[0], batch.offsets[:-1]) > 0
         found = Found(matched.labels[None], found.values[:, :1], np.where(changed, np.inf, found.ceiling))
     _warn_of_clashes(found.labels[0], batch, weights, rules, tables, X, n_jobs)
@@ -62,7 +62,7 @@ def best_under(
     """`find_best` for all instance rules: functions of the user choose among the 50 best by the other rules."""
     functions = FunctionRules([rule for rule in tables.functions if rule.level == "instance"], tables.X, tables.labels)
     candidates = max(k, CANDIDATES) if functions else k
-    found = find_best(batch, weights, tables, k=candidates, known=known, width=width, n_jobs=n_jobs)
+    found = find_best(batch, weights, tables, Aim(known=known), k=candidates, width=width, n_jobs=n_jobs)
     return _chosen(found, functions, batch, k) if functions else found
 
 

@@ -1,17 +1,17 @@
-"""The best labelling of a sequence when each rule has a price of its own at each place it speaks of.
+"""The best labelling of a sequence when each rule has a price of its own at each place where it applies.
 
-A bit is 1 where a labelling obeys a rule.  Sequence i has the bits start[i]:start[i+1], in this order: one per token
-and rule that speaks of it, one per step and rule that speaks of it, and one for all rules about blocks together (the
-whole).  price[k] is what a labelling is worth more if bit k is 1.
+A bit is 1 where a labelling obeys a rule.  Sequence i has the bits start[i]:start[i+1], in this order: for every token
+those of the rules that apply to it and those of the rules that apply to the step into it, and last one for all rules
+about blocks together (the whole).  price[k] is what a labelling is worth more if bit k is 1.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from semistruct.chain.kernels import copy, max_marginals, path_score, token_scores, viterbi
-from semistruct.search.search_kernels import search_sequence
+from semistruct.compiled import inlined, kernel
+from semistruct.search.search_kernels import Scores, search_sequence
 
 UNLIMITED = 2**31 - 1
 FORBIDDEN = 1e5  # a value this far below the best one is that of a labelling that breaks a hard rule
@@ -21,23 +21,27 @@ class BitTables(NamedTuple):
     """Where the bits are.
 
     start (n+1,)      the bits of each sequence
-    local             events of the rules about tokens and steps, as in `rules.tables`
+    events            of the rules about tokens and steps, as in `rules.tables`
+    token_bits (classes,), step_bits    how many bits tokens of a class, and steps into them, have
+    token_bit, step_bit                 for every entry of the cells of events, which of these bits it makes 0
     label, low, high  (B,) the blocks of `label` should be low to high in number
-    events, targets, track, widths   the rules about blocks, for the search
+    track, widths     the rules about blocks, for the search
     """
 
     start: np.ndarray
-    local: NamedTuple
+    events: NamedTuple
+    token_bits: np.ndarray
+    step_bits: np.ndarray
+    token_bit: np.ndarray
+    step_bit: np.ndarray
     label: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    events: NamedTuple
-    targets: NamedTuple
     track: NamedTuple
     widths: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def whole_holds(bits, path):
     """No rule about blocks is broken."""
     for r in range(len(bits.label)):
@@ -49,46 +53,57 @@ def whole_holds(bits, path):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bits_of(bits, first, path, row):
     """Write the bits of a labelling; `first` is the number of its first token."""
-    e, n = bits.local, 0
+    e, n, Y = bits.events, 0, len(bits.events.mark)
+    for k in range(len(row)):
+        row[k] = 1.0
     for t in range(len(path)):
-        for j in range(e.token_ptr[first + t], e.token_ptr[first + t + 1]):
-            row[n] = 0.0 if e.test_mask[e.token_test[j], path[t]] else 1.0
-            n += 1
-    for t in range(1, len(path)):
-        for j in range(e.step_ptr[first + t], e.step_ptr[first + t + 1]):
-            row[n] = 0.0 if e.step_mask[e.step_test[j], path[t - 1], path[t]] else 1.0
-            n += 1
-    row[n] = 1.0 if whole_holds(bits, path) else 0.0
+        c = e.token_class[first + t]
+        cell = c * Y + path[t]
+        for j in range(e.token_ptr[cell], e.token_ptr[cell + 1]):
+            row[n + bits.token_bit[j]] = 0.0
+        n += bits.token_bits[c]
+        if t > 0:
+            c = e.step_class[first + t]
+            cell = (c * (Y + 1) + path[t - 1]) * Y + path[t]
+            for j in range(e.step_ptr[cell], e.step_ptr[cell + 1]):
+                row[n + bits.step_bit[j]] = 0.0
+            n += bits.step_bits[c]
+    if not whole_holds(bits, path):
+        row[n] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_prices(bits, first, price, step, kind, unary, tables):
     """Add the prices of tokens to unary, and write tables (T, Y, Y): the steps into each token with their prices."""
-    e, n = bits.local, 0
+    e, n = bits.events, 0
     T, Y = unary.shape
     for t in range(T):
-        for j in range(e.token_ptr[first + t], e.token_ptr[first + t + 1]):
-            for y in range(Y):
-                if not e.test_mask[e.token_test[j], y]:
-                    unary[t, y] += price[n]
-            n += 1
-    for t in range(T):
+        c, total = e.token_class[first + t], 0.0
+        for k in range(bits.token_bits[c]):
+            total += price[n + k]
+        for y in range(Y):
+            unary[t, y] += total
+            for j in range(e.token_ptr[c * Y + y], e.token_ptr[c * Y + y + 1]):
+                unary[t, y] -= price[n + bits.token_bit[j]]
+        n += bits.token_bits[c]
+        if t == 0:
+            continue
+        c, total = e.step_class[first + t], 0.0
+        for k in range(bits.step_bits[c]):
+            total += price[n + k]
         for y in range(Y):
             for z in range(Y):
-                tables[t, y, z] = step[kind[t], y, z]
-    for t in range(1, T):
-        for j in range(e.step_ptr[first + t], e.step_ptr[first + t + 1]):
-            for y in range(Y):
-                for z in range(Y):
-                    if not e.step_mask[e.step_test[j], y, z]:
-                        tables[t, y, z] += price[n]
-            n += 1
+                tables[t, y, z] = step[kind[t], y, z] + total
+                cell = (c * (Y + 1) + y) * Y + z
+                for j in range(e.step_ptr[cell], e.step_ptr[cell + 1]):
+                    tables[t, y, z] -= price[n + bits.step_bit[j]]
+        n += bits.step_bits[c]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def may_repeat(marginals, z, floor):
     """No bound says that labellings with two blocks of z are below floor: some t < s < r could be z, not z, z."""
     T, Y = marginals.shape
@@ -106,7 +121,7 @@ def may_repeat(marginals, z, floor):
     return False
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def may_lack(marginals, z, floor):
     """No bound says that labellings without z are below floor: every token could have another label."""
     T, Y = marginals.shape
@@ -120,7 +135,7 @@ def may_lack(marginals, z, floor):
     return True
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def may_break(marginals, z, low, high, floor):
     """No bound says that labellings whose number of blocks of z is below low or above high are below floor."""
     if low > 1 or high < 1:
@@ -128,7 +143,7 @@ def may_break(marginals, z, low, high, floor):
     return (low == 1 and may_lack(marginals, z, floor)) or (high < UNLIMITED and may_repeat(marginals, z, floor))
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def best_by_blocks(unary, tables, z, low, high, path):
     """The best labelling whose number of blocks of z is below low or above high; returns its value."""
     T, Y = unary.shape
@@ -158,7 +173,7 @@ def best_by_blocks(unary, tables, z, low, high, path):
     return top
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def best_broken(bits, unary, tables, kind, floor, path):
     """The best labelling that breaks a rule about blocks, if it is above floor; returns its value."""
     T, Y = unary.shape
@@ -175,11 +190,11 @@ def best_broken(bits, unary, tables, kind, floor, path):
     return floor
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_priced(bits, first, price, step, kind, unary, path):
     """The best labelling by  unary + steps + prices of its bits; returns its value.  Changes unary."""
     T, Y = unary.shape
-    tables, best, places = np.empty((T, Y, Y)), np.empty((T, Y)), np.arange(T).astype(np.int16)
+    tables, best, places = np.zeros((T, Y, Y)), np.empty((T, Y)), np.arange(T).astype(np.int16)
     add_prices(bits, first, price, step, kind, unary, tables)
     top, whole = viterbi(unary, tables, places, best, path), price[-1]
     holds = whole_holds(bits, path)
@@ -187,28 +202,26 @@ def best_priced(bits, first, price, step, kind, unary, path):
         return top + whole if holds else top
     if whole < 0:
         return best_broken(bits, unary, tables, places, top + whole, path)
-    found, value = np.empty((1, T), np.int16), np.empty(1)
-    search_sequence(
-        unary, tables, places, first, bits.events, bits.targets, bits.track, bits.widths, top - whole, found, value
-    )  # fmt: skip
-    if value[0] + whole <= top or value[0] < top - FORBIDDEN:
+    found, scores = np.empty(T, np.int16), Scores(unary, tables, places, first)
+    value, _ = search_sequence(scores, bits.track, bits.widths, top - whole, found)
+    if value + whole <= top or value < top - FORBIDDEN:
         return top
-    copy(found[0], path)
-    return value[0] + whole
+    copy(found, path)
+    return value + whole
 
 
-@njit(cache=True, nogil=True)
-def best_priced_sequences(which, rows, tokens, step, bits, price, path, value):
+@kernel
+def best_priced_sequences(which, scorer, bits, price, path, value):
     """`best_priced` for each sequence."""
-    Y = tokens.shape[1]
+    Y = scorer.tokens.shape[1]
     for i in which:
-        a, b = rows.offsets[i], rows.offsets[i + 1]
+        a, b = scorer.offsets[i], scorer.offsets[i + 1]
         unary, own = np.empty((b - a, Y)), price[bits.start[i] : bits.start[i + 1]]
-        token_scores(rows.indptr, rows.indices, rows.values, tokens, a, unary)
-        value[i] = best_priced(bits, a, own, step, rows.kind[a:b], unary, path[a:b])
+        token_scores(scorer.indptr, scorer.indices, scorer.values, scorer.tokens, a, unary)
+        value[i] = best_priced(bits, a, own, scorer.step, scorer.kind[a:b], unary, path[a:b])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bits_of_sequences(which, offsets, bits, path, out):
     """`bits_of` for each sequence; out (number of all bits,)."""
     for i in which:
@@ -216,16 +229,16 @@ def bits_of_sequences(which, offsets, bits, path, out):
         bits_of(bits, a, path[a:b], out[bits.start[i] : bits.start[i + 1]])
 
 
-@njit(cache=True, nogil=True)
-def value_of_sequences(which, rows, tokens, step, bits, price, path, value):
+@kernel
+def value_of_sequences(which, scorer, bits, price, path, value):
     """What given labellings are worth by scores and prices."""
-    Y = tokens.shape[1]
+    Y = scorer.tokens.shape[1]
     for i in which:
-        a, b = rows.offsets[i], rows.offsets[i + 1]
+        a, b = scorer.offsets[i], scorer.offsets[i + 1]
         unary, own = np.empty((b - a, Y)), price[bits.start[i] : bits.start[i + 1]]
         row = np.empty(len(own))
-        token_scores(rows.indptr, rows.indices, rows.values, tokens, a, unary)
+        token_scores(scorer.indptr, scorer.indices, scorer.values, scorer.tokens, a, unary)
         bits_of(bits, a, path[a:b], row)
-        value[i] = path_score(unary, step, rows.kind[a:b], path[a:b])
+        value[i] = path_score(unary, scorer.step, scorer.kind[a:b], path[a:b])
         for k in range(len(own)):
             value[i] += own[k] * row[k]

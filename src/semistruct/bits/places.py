@@ -10,14 +10,14 @@ import numpy as np
 
 from semistruct.batch import SequenceBatch, starts
 from semistruct.bits import bits_kernels as kernels
-from semistruct.chain.inference import ChainWeights
+from semistruct.chain.inference import ChainWeights, scorer_of
 from semistruct.errors import ParameterError
 from semistruct.rules import Rules
 from semistruct.rules.base import Rule, Term
 from semistruct.rules.events import StartEvent, StepEvent, TokenEvent
-from semistruct.rules.tables import Events, RuleTables
+from semistruct.rules.tables import RuleTables, shifted
 from semistruct.rules.vocabulary import Function
-from semistruct.search.best import scorer_of, tracked
+from semistruct.search.best import tracked
 from semistruct.threads import spread
 
 UNLIMITED = kernels.UNLIMITED
@@ -39,12 +39,19 @@ class Bits:
     def of(cls, batch: SequenceBatch, rules: RuleTables, which: np.ndarray) -> Bits:
         """The rules speak of the last len(rules) sequences, of which `which` (numbered as in the batch) get bits."""
         local, blocks = _sorted(rules)
-        terms = [(term, rule) for rule in blocks for term in rule.terms(rules.labels)]
+        terms = [term for rule in blocks for term in rule.terms(rules.labels)]
         hard = [rule.model_copy(update={"weight": "hard", "penalty": "absolute"}) for rule in blocks]
         X, shift = rules.X, batch.n_tokens - int(rules.offsets[-1])
-        events = _shifted(Rules(local).compile(X, rules.labels).events, shift)
-        searched = Rules(hard).compile(X, rules.labels)
-        per_token = np.diff(events.token_ptr) + np.diff(events.step_ptr)
+        places = Rules(local).compile(X, rules.labels)
+        events, searched = shifted(places.events, shift), tracked(Rules(hard).compile(X, rules.labels))
+        Y, cells = len(rules.labels), (len(rules.labels) + 1) * len(rules.labels)
+        token_bits, token_bit = _numbered(places.token_tests, events.token_ptr, events.token_term, Y)
+        step_bits, step_bit = _numbered(places.step_tests, events.step_ptr, events.step_term, cells)
+        per_token = np.zeros(batch.n_tokens, np.int64)
+        if len(rules):
+            per_token[shift:] = token_bits[events.token_class[shift:]] + step_bits[events.step_class[shift:]]
+            first = batch.offsets[:-1][batch.offsets[:-1] >= shift]
+            per_token[first] = token_bits[events.token_class[first]]
         sizes = np.zeros(len(batch), np.int64)
         sizes[which] = np.add.reduceat(per_token, batch.offsets[:-1])[which] + 1
         number = {label: y for y, label in enumerate(rules.labels)}
@@ -53,13 +60,15 @@ class Bits:
             which,
             kernels.BitTables(
                 start=starts(sizes),
-                local=events,
-                label=np.array([number[_label(term)] for term, _ in terms], np.int64),
-                low=np.array([max(np.ceil(term.low), 0) for term, _ in terms], np.int64),
-                high=np.array([min(np.floor(term.high), UNLIMITED) for term, _ in terms], np.int64),
-                events=_shifted(searched.events, shift),
-                targets=searched.targets,
-                track=tracked(searched),
+                events=events,
+                token_bits=token_bits,
+                step_bits=step_bits,
+                token_bit=token_bit,
+                step_bit=step_bit,
+                label=np.array([number[_label(term)] for term in terms], np.int64),
+                low=np.array([max(np.ceil(term.low), 0) for term in terms], np.int64),
+                high=np.array([min(np.floor(term.high), UNLIMITED) for term in terms], np.int64),
+                track=searched._replace(events=shifted(searched.events, shift)),
                 widths=np.array(WIDTHS),
             ),
         )
@@ -85,22 +94,16 @@ class Bits:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The best labelling of each sequence by  score + price . bits: (labels (n_tokens,), values (n,))."""
         labels, values = np.zeros(self.batch.n_tokens, np.int16), np.zeros(len(self.batch))
-        rows = scorer_of(self.batch, weights)
-        spread(
-            kernels.best_priced_sequences, self.which, rows, rows.tokens, rows.step, self.tables, price, labels, values,
-            n_jobs=n_jobs,
-        )  # fmt: skip
+        scorer = scorer_of(self.batch, weights)
+        spread(kernels.best_priced_sequences, self.which, scorer, self.tables, price, labels, values, n_jobs=n_jobs)
         return labels, values
 
     def worth(
         self, weights: ChainWeights, price: np.ndarray, labels: np.ndarray, n_jobs: int | None = None
     ) -> np.ndarray:
         """(n,): score + price . bits of given labels."""
-        values, rows = np.zeros(len(self.batch)), scorer_of(self.batch, weights)
-        spread(
-            kernels.value_of_sequences, self.which, rows, rows.tokens, rows.step, self.tables, price, labels, values,
-            n_jobs=n_jobs,
-        )  # fmt: skip
+        values, scorer = np.zeros(len(self.batch)), scorer_of(self.batch, weights)
+        spread(kernels.value_of_sequences, self.which, scorer, self.tables, price, labels, values, n_jobs=n_jobs)
         return values
 
 
@@ -129,9 +132,7 @@ def kind_of_bits(rule: Rule, labels: Sequence[str]) -> str | None:
 def _forbids(term: Term) -> bool:
     """The term should not count anything, and what it counts is seen at single places."""
     event = term.event
-    somewhere = isinstance(event, StepEvent) or (
-        isinstance(event, TokenEvent) and bool(event.place != "any" or event.word or event.before or event.after)
-    )
+    somewhere = isinstance(event, StepEvent) or (isinstance(event, TokenEvent) and not event.is_everywhere)
     return somewhere and term.low == -np.inf and term.high == 0 and term.per is None
 
 
@@ -140,9 +141,8 @@ def _label(term: Term) -> str:
     return term.event.label
 
 
-def _shifted(events: Events, shift: int) -> Events:
-    """The same events for a corpus with `shift` tokens before."""
-    empty = np.zeros(shift, np.int64)
-    return events._replace(
-        token_ptr=np.concatenate([empty, events.token_ptr]), step_ptr=np.concatenate([empty, events.step_ptr])
-    )
+def _numbered(tests: np.ndarray, ptr: np.ndarray, term: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """(how many bits each class has, which of them each entry of the cells is): the bits of a class in order."""
+    rank = np.cumsum(tests, axis=1) - 1
+    cell = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    return tests.sum(axis=1), rank[cell // size, term]

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from semistruct.batch import SequenceBatch
-from semistruct.chain.kernels import k_best, max_marginals, token_scores, viterbi
+from semistruct.chain.kernels import Scorer
+from semistruct.chain.sequence_kernels import decode_k_sequences, decode_sequences, margins_of_sequences
 from semistruct.errors import DataError
 from semistruct.threads import spread
+
+NOWHERE = np.empty(0, np.int16)
+"""Instead of known labels where there are none."""
 
 
 @dataclass(frozen=True)
@@ -45,53 +48,12 @@ def effective_steps(trans: np.ndarray) -> np.ndarray:
     return step
 
 
-@njit(cache=True, nogil=True)
-def _decode(which, offsets, indptr, indices, values, kind, tokens, step, allowed, bonus, path, score):
-    """Viterbi for each sequence; labels y with allowed[t] not in (-1, y) are forbidden at t; bonus is added."""
-    Y = tokens.shape[1]
-    for i in which:
-        a, b = offsets[i], offsets[i + 1]
-        unary, best = np.empty((b - a, Y)), np.empty((b - a, Y))
-        token_scores(indptr, indices, values, tokens, a, unary)
-        if len(bonus):
-            for t in range(b - a):
-                for y in range(Y):
-                    unary[t, y] += bonus[a + t, y]
-        if len(allowed):
-            for t in range(b - a):
-                if allowed[a + t] >= 0:
-                    kept = unary[t, allowed[a + t]]
-                    unary[t] = -np.inf
-                    unary[t, allowed[a + t]] = kept
-        score[i] = viterbi(unary, step, kind[a:b], best, path[a:b])
-
-
-@njit(cache=True, nogil=True)
-def _decode_k(which, offsets, indptr, indices, values, kind, tokens, step, paths, scores):
-    """The k best labellings of each sequence: paths (k, n_tokens), scores (n, k)."""
-    Y = tokens.shape[1]
-    for i in which:
-        a, b = offsets[i], offsets[i + 1]
-        unary = np.empty((b - a, Y))
-        token_scores(indptr, indices, values, tokens, a, unary)
-        k_best(unary, step, kind[a:b], paths[:, a:b], scores[i])
-
-
-@njit(cache=True, nogil=True)
-def _token_margins(which, offsets, indptr, indices, values, kind, tokens, step, path, margin):
-    """By how much the best labelling with path[t] at t beats the best one with another label there."""
-    Y = tokens.shape[1]
-    for i in which:
-        a, b = offsets[i], offsets[i + 1]
-        unary, best = np.empty((b - a, Y)), np.empty((b - a, Y))
-        token_scores(indptr, indices, values, tokens, a, unary)
-        max_marginals(unary, step, kind[a:b], best)
-        for t in range(b - a):
-            other = -np.inf
-            for y in range(Y):
-                if y != path[a + t]:
-                    other = max(other, best[t, y])
-            margin[a + t] = best[t, path[a + t]] - other
+def scorer_of(batch: SequenceBatch, weights: ChainWeights) -> Scorer:
+    """Sequences and weights as the kernels read them."""
+    return Scorer(
+        offsets=batch.offsets, indptr=batch.indptr, indices=batch.indices, values=batch.values, kind=batch.kind,
+        tokens=weights.tokens, step=weights.step,
+    )  # fmt: skip
 
 
 def token_margins(
@@ -99,7 +61,8 @@ def token_margins(
 ) -> np.ndarray:
     """(n_tokens,): by how much the best labelling with the given label of a token beats the best one without it."""
     margin = np.empty(batch.n_tokens)
-    spread(_token_margins, np.arange(len(batch)), *_arrays(batch, weights), path, margin, n_jobs=n_jobs)
+    scorer = scorer_of(batch, weights)
+    spread(margins_of_sequences, np.arange(len(batch)), scorer, NOWHERE, path, margin, n_jobs=n_jobs)
     return margin
 
 
@@ -116,9 +79,10 @@ def decode(
     known (n_tokens,) fixes the label of a token where it is not UNKNOWN; bonus (n_tokens, Y) is added to the scores.
     """
     path, score = np.empty(batch.n_tokens, np.int16), np.empty(len(batch))
-    allowed = np.empty(0, np.int16) if known is None else known
+    fixed = NOWHERE if known is None else known
     extra = np.empty((0, weights.n_labels)) if bonus is None else bonus
-    spread(_decode, np.arange(len(batch)), *_arrays(batch, weights), allowed, extra, path, score, n_jobs=n_jobs)
+    scorer = scorer_of(batch, weights)
+    spread(decode_sequences, np.arange(len(batch)), scorer, fixed, extra, path, score, n_jobs=n_jobs)
     stuck = np.flatnonzero(score == -np.inf)
     if len(stuck):
         raise DataError(f"sequence {stuck[0]}: no labelling is allowed")
@@ -130,10 +94,6 @@ def decode_k(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The k best labellings, best first: (labels (k, n_tokens), scores (n, k)), -inf where there are no more."""
     paths, scores = np.zeros((k, batch.n_tokens), np.int16), np.empty((len(batch), k))
-    spread(_decode_k, np.arange(len(batch)), *_arrays(batch, weights), paths, scores, n_jobs=n_jobs)
+    scorer = scorer_of(batch, weights)
+    spread(decode_k_sequences, np.arange(len(batch)), scorer, NOWHERE, paths, scores, n_jobs=n_jobs)
     return paths, scores
-
-
-def _arrays(batch: SequenceBatch, weights: ChainWeights) -> tuple[np.ndarray, ...]:
-    rows = (batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind)
-    return (*rows, weights.tokens, weights.step)

@@ -13,7 +13,20 @@ the GIL; `inference` checks the input and spreads sequences over threads.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from semistruct.compiled import inlined, kernel
+
+
+class Scorer(NamedTuple):
+    """Sequences and the weights that score their labels, as in SequenceBatch and ChainWeights."""
+
+    offsets: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    kind: np.ndarray
+    tokens: np.ndarray
+    step: np.ndarray
 
 
 class Factors(NamedTuple):
@@ -24,7 +37,7 @@ class Factors(NamedTuple):
     top: np.ndarray
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def token_scores(indptr, indices, values, weights, first, out):
     """out[t, y] = sum of value * weights[feature, y] over the features of row first + t.
 
@@ -41,7 +54,7 @@ def token_scores(indptr, indices, values, weights, first, out):
                 out[t, y] += v * weights[f, y]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def equal(path, other):
     for t in range(len(path)):  # noqa: SIM110, a generator would be slow here
         if path[t] != other[t]:
@@ -49,13 +62,13 @@ def equal(path, other):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy(path, to):
     for t in range(len(path)):
         to[t] = path[t]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def path_score(unary, step, kind, path):
     """The score of one labelling."""
     score = unary[0, path[0]]
@@ -64,7 +77,7 @@ def path_score(unary, step, kind, path):
     return score
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def max_forward(unary, step, kind, best):
     """best[t, z] = score of the best labelling of positions 0..t that ends in z."""
     T, Y = unary.shape
@@ -83,7 +96,7 @@ def max_forward(unary, step, kind, best):
             best[t, z] += unary[t, z]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def max_backward(unary, step, kind, best):
     """best[t, y] = score of the best labelling of positions t+1.. given label y at t."""
     T, Y = unary.shape
@@ -101,7 +114,7 @@ def max_backward(unary, step, kind, best):
             best[t, y] = top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def viterbi(unary, step, kind, best, path):
     """Write a best labelling into path and return its score; best (T, Y) is left as by `max_forward`."""
     T, Y = unary.shape
@@ -123,7 +136,7 @@ def viterbi(unary, step, kind, best, path):
     return best[T - 1, last]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def k_best(unary, step, kind, paths, scores):
     """The len(paths) best labellings, best first; scores are -inf where there are no more.
 
@@ -170,7 +183,7 @@ def k_best(unary, step, kind, paths, scores):
             label, rank = cell // k, cell % k
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def max_marginals(unary, step, kind, out):
     """out[t, y] = score of the best labelling that has y at t."""
     T, Y = unary.shape
@@ -182,7 +195,7 @@ def max_marginals(unary, step, kind, out):
             out[t, y] += backward[t, y]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_sum_exp(x):
     """log sum exp(x), -inf if all of x is."""
     top = -np.inf
@@ -196,7 +209,7 @@ def log_sum_exp(x):
     return top + np.log(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def factors_of(step):
     """The Factors of step tables; top[k] is the largest entry, or 0 if all are -inf."""
     K, Y, _ = step.shape
@@ -214,7 +227,7 @@ def factors_of(step):
     return Factors(factor, back, top)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sum_product(unary, step, factors, kind, place, marginal, counts):
     """Return log Z; write marginal[t, y] = p(y_t = y) and add p(y_{t-1} = y, y_t = z) to counts[place[t], y, z].
 
@@ -225,7 +238,7 @@ def sum_product(unary, step, factors, kind, place, marginal, counts):
     return in_logs(unary, step, kind, place, marginal, counts) if np.isnan(log_z) else log_z
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def in_probabilities(unary, factors, kind, place, marginal, counts):
     """`sum_product` with probabilities; NaN, and no counts added, if something that matters may have been lost."""
     T, Y = unary.shape
@@ -289,7 +302,7 @@ def in_probabilities(unary, factors, kind, place, marginal, counts):
     return log_z
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def in_logs(unary, step, kind, place, marginal, counts):
     """`sum_product` with logarithms."""
     T, Y = unary.shape

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from semistruct.batch import SequenceBatch
-from semistruct.chain.inference import ChainWeights
-from semistruct.chain.kernels import factors_of, sum_product, token_scores
+from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
+from semistruct.chain.kernels import factors_of
+from semistruct.chain.sequence_kernels import expect_sequences
 from semistruct.threads import spread
 
 PIECES = 64
@@ -36,31 +36,6 @@ def summed_steps(steps: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, nogil=True)
-def _posterior(
-    pieces, bounds, offsets, indptr, indices, values, kind, tokens, step, factors, weight, known, log_z, marginal, steps
-):
-    """Piece p is the sequences bounds[p]:bounds[p+1]; labels y with known[t] not in (-1, y) are forbidden at t."""
-    K, Y, _ = step.shape
-    counts = np.empty((K, Y, Y))
-    for p in pieces:
-        for i in range(bounds[p], bounds[p + 1]):
-            a, b = offsets[i], offsets[i + 1]
-            unary = np.empty((b - a, Y))
-            token_scores(indptr, indices, values, tokens, a, unary)
-            if len(known):
-                for t in range(b - a):
-                    for y in range(Y):
-                        if known[a + t] >= 0 and known[a + t] != y:
-                            unary[t, y] = -np.inf
-            counts[:] = 0.0
-            log_z[i] = sum_product(unary, step, factors, kind[a:b], kind[a:b], marginal[a:b], counts)
-            for k in range(K):
-                for y in range(Y):
-                    for z in range(Y):
-                        steps[p, k, y, z] += weight[i] * counts[k, y, z]
-
-
 def posterior(
     batch: SequenceBatch,
     weights: ChainWeights,
@@ -78,9 +53,7 @@ def posterior(
     bounds = np.linspace(0, n, PIECES + 1).astype(np.int64)
     log_z, marginal, steps = np.empty(n), np.empty((batch.n_tokens, Y)), np.zeros((PIECES, *step.shape))
     spread(
-        _posterior, np.arange(PIECES), bounds,
-        batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, weights.tokens, step, factors_of(step),
-        np.ones(n) if weight is None else weight, np.empty(0, np.int16) if known is None else known,
-        log_z, marginal, steps, n_jobs=n_jobs,
+        expect_sequences, np.arange(PIECES), bounds, scorer_of(batch, weights), NOWHERE if known is None else known,
+        factors_of(step), np.ones(n) if weight is None else weight, log_z, (marginal, steps), n_jobs=n_jobs,
     )  # fmt: skip
     return Posterior(log_z, marginal, steps.sum(axis=0))

@@ -1,30 +1,30 @@
 """Covariances of counts with the features of a chain model."""
 
 import numpy as np
-from numba import njit
 
 from semistruct.chain.kernels import sum_product
+from semistruct.compiled import kernel
 from semistruct.expectations.projection_kernels import lattice_of
 
 
-@njit(cache=True, nogil=True)
-def covary(pieces, bounds, scorer, costs, nothing, marginal, steps):
+@kernel
+def covary(pieces, bounds, field, costs, marginal, steps):
     """The covariances of a count c(y), the sum of `costs` over a labelling, with labels and steps under the model.
 
     marginal (n_tokens, Y): Cov(c, 1[y_t = z]); steps (pieces, K, Y, Y): summed over the steps of each kind.  With the
     chain as a Markov chain, E[c | y_t] is the sum of what is expected of it before and after t, each by one recursion.
     """
-    Y = scorer.tokens.shape[1]
+    Y, scorer = field.scorer.tokens.shape[1], field.scorer
     for p in pieces:
         for i in range(bounds[p], bounds[p + 1]):
             a, b = scorer.offsets[i], scorer.offsets[i + 1]
             T = b - a
-            lattice = lattice_of(scorer, nothing, i, 1.0, np.empty(0, np.int16))
+            lattice = lattice_of(field, i)
             own, pair, place = marginal[a:b], np.zeros((T, Y, Y)), np.arange(T)
             sum_product(lattice.unary, lattice.step, lattice.factors, lattice.group, place, own, pair)
             before, after = np.zeros((T, Y)), np.zeros((T, Y))
             for z in range(Y):
-                before[0, z] = costs.token[costs.token_class[a], z] + costs.first[z]
+                before[0, z] = costs.token[costs.token_class[a], z] + costs.step[costs.step_class[a], Y, z]
             for t in range(1, T):
                 cls = costs.step_class[a + t]
                 for z in range(Y):

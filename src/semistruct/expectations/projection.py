@@ -16,15 +16,20 @@ import numpy as np
 from scipy.optimize import minimize
 
 from semistruct.batch import SequenceBatch
-from semistruct.chain.inference import ChainWeights
+from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
 from semistruct.chain.posterior import PIECES
-from semistruct.expectations.projection_kernels import InstanceRows, best_sequences, project_sequences
+from semistruct.expectations.projection_kernels import (
+    Field,
+    InstanceRows,
+    Problem,
+    Projected,
+    best_sequences,
+    project_sequences,
+)
 from semistruct.expectations.rows import Expectations, Rows
-from semistruct.search.best import scorer_of
 from semistruct.threads import spread
 
 LARGEST = 1e4  # no multiplier is larger: exp(-LARGEST) is 0
-NOWHERE = np.empty(0, np.int16)
 
 
 @dataclass(frozen=True)
@@ -94,10 +99,11 @@ class Projector:
     def best(self, chain: ChainWeights, multipliers: Multipliers) -> np.ndarray:
         """(n_tokens,): the most probable labelling of every sequence under the projected distribution."""
         dual = _Dual(self, chain, 1.0, None)
-        labels = np.empty(self.batch.n_tokens, np.int16)
+        labels, n_terms = np.empty(self.batch.n_tokens, np.int16), self.expectations.tables.n_terms
+        field, problem = dual.field(multipliers.corpus), dual.problem(0)
         spread(
-            best_sequences, np.arange(len(self.batch)), *dual.arrays(multipliers.corpus), 1.0, dual.known,
-            multipliers.instance, self.expectations.tables.n_terms, labels, n_jobs=self.n_jobs,
+            best_sequences, np.arange(len(self.batch)), field, problem, multipliers.instance, n_terms, labels,
+            n_jobs=self.n_jobs,
         )  # fmt: skip
         return labels
 
@@ -116,26 +122,35 @@ class _Dual:
         self.rows = instance_rows(self.expectations)
         self.bounds = np.linspace(0, len(self.batch), PIECES + 1).astype(np.int64)
 
-    def arrays(self, corpus: np.ndarray) -> tuple[object, ...]:
-        tables = self.expectations.tables
-        costs = tables.potentials(corpus @ self.expectations.corpus.a)
-        return self.scorer, costs, tables.events, tables.classes.class_steps, self.rows
+    def field(self, corpus: np.ndarray) -> Field:
+        """What scores labels, given the multipliers of corpus rules."""
+        costs = self.expectations.tables.costs(corpus @ self.expectations.corpus.a)
+        return Field(self.scorer, costs, 1.0 / self.temperature, self.known)
+
+    def problem(self, rounds: int) -> Problem:
+        events, tol = self.expectations.tables.events, self.projector.tol
+        return Problem(events, self.rows, 1.0 / self.temperature, tol, rounds)
 
     def instance(self, start: Multipliers, rounds: int) -> Projection:
         """The best multipliers of instance rules, given those of corpus rules."""
         n, (_, Y), (K, _, _) = len(self.batch), self.scorer.tokens.shape, self.scorer.step.shape
-        multiplier = start.instance.copy()
-        value, entropy, residual = np.empty(n), np.empty(n), np.zeros(n)
-        expected = np.empty((n, self.expectations.tables.n_terms))
-        marginal, steps = np.empty((self.batch.n_tokens, Y)), np.zeros((PIECES, K, Y, Y))
-        spread(
-            project_sequences, np.arange(PIECES), self.bounds, *self.arrays(start.corpus), 1.0 / self.temperature,
-            self.known, self.projector.tol, rounds, self.weight, multiplier, value, entropy, residual, expected,
-            marginal, steps, n_jobs=self.projector.n_jobs,
+        found = Projected(
+            multiplier=start.instance.copy(), value=np.empty(n), entropy=np.empty(n), residual=np.zeros(n),
+            expected=np.empty((n, self.expectations.tables.n_terms)), marginal=np.empty((self.batch.n_tokens, Y)),
+            steps=np.zeros((PIECES, K, Y, Y)),
         )  # fmt: skip
-        found = Multipliers(multiplier, start.corpus)
-        worst = float(residual.max(initial=0.0))
-        return Projection(found, marginal, steps.sum(axis=0), expected, entropy, -float(value.sum()), worst)
+        field, problem = self.field(start.corpus), self.problem(rounds)
+        args = np.arange(PIECES), self.bounds, field, problem, self.weight, found
+        spread(project_sequences, *args, n_jobs=self.projector.n_jobs)
+        return Projection(
+            multipliers=Multipliers(found.multiplier, start.corpus),
+            marginal=found.marginal,
+            steps=found.steps.sum(axis=0),
+            expected=found.expected,
+            entropy=found.entropy,
+            dual=-float(found.value.sum()),
+            residual=float(found.residual.max(initial=0.0)),
+        )
 
     def solve(self, start: Multipliers) -> Projection:
         """The best multipliers of all rules."""

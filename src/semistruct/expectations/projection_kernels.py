@@ -7,15 +7,16 @@ has one price per term.  The multipliers x >= 0 of the rows of instance rules mi
     f(x) = T log Z(x) + bound.x + slack/2 x^2,    f'(x) = bound + slack x - E_q[a.c]
 
 over a box, by projected BFGS: few variables, and every value costs a forward-backward pass.  Prices of corpus rules
-are the same for all sequences and are part of the scores already (`Costs`).
+are the same for all sequences and are part of the scores already (`Costs`).  Which terms have an event where is read
+from the same cells of `Events` as everywhere else.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from semistruct.chain.kernels import Factors, factors_of, in_logs, in_probabilities, token_scores, viterbi
+from semistruct.compiled import inlined, kernel
 
 ARMIJO = 1e-4
 HALVINGS = 30
@@ -33,13 +34,45 @@ class InstanceRows(NamedTuple):
     scale: np.ndarray
 
 
-class Lattice(NamedTuple):
-    """The scores of one sequence divided by T: unary (T, Y), step (G, Y, Y) for the groups of steps that occur in it.
+class Field(NamedTuple):
+    """What scores the labels of all sequences:  scale * (score of the model - costs), scale being 1/T.
 
-    group (T,)    the group of the step into a position
-    kind, cls (G,)  what a group has in common: its kind of step, and the class of tests that speak of it
+    known  (n_tokens,) labels that are fixed, or empty
     """
 
+    scorer: NamedTuple
+    costs: NamedTuple
+    scale: float
+    known: np.ndarray
+
+
+class Problem(NamedTuple):
+    """What the multipliers of every sequence solve, how exactly, and in how many steps at most."""
+
+    events: NamedTuple
+    rows: NamedTuple
+    scale: float
+    tol: float
+    rounds: int
+
+
+class Expected(NamedTuple):
+    """Of one sequence: marginal (T, Y), steps (groups, Y, Y), counts (K,) of all terms."""
+
+    marginal: np.ndarray
+    steps: np.ndarray
+    counts: np.ndarray
+
+
+class Lattice(NamedTuple):
+    """The scores of one sequence: unary (T, Y), step (G, Y, Y) for the groups of steps that occur in it.
+
+    first         number of its first token
+    group (T,)    the group of the step into a position
+    kind, cls (G,)  what a group has in common: its kind of step, and its class of steps for rules
+    """
+
+    first: int
     unary: np.ndarray
     step: np.ndarray
     factors: Factors
@@ -48,9 +81,10 @@ class Lattice(NamedTuple):
     cls: np.ndarray
 
 
-@njit(cache=True, nogil=True)
-def lattice_of(scorer, costs, i, scale, known):
-    """The lattice of sequence i; scale is 1/T."""
+@kernel
+def lattice_of(field, i):
+    """The lattice of sequence i."""
+    scorer, costs, scale, known = field.scorer, field.costs, field.scale, field.known
     a, b = scorer.offsets[i], scorer.offsets[i + 1]
     Y, n_classes = scorer.tokens.shape[1], costs.step.shape[0]
     unary = np.empty((b - a, Y))
@@ -61,7 +95,7 @@ def lattice_of(scorer, costs, i, scale, known):
             if len(known) and known[a + t] >= 0 and known[a + t] != y:
                 unary[t, y] = -np.inf
     for y in range(Y):
-        unary[0, y] -= scale * costs.first[y]
+        unary[0, y] -= scale * costs.step[costs.step_class[a], Y, y]
     seen = np.full(scorer.step.shape[0] * n_classes, -1, np.int64)
     group = np.zeros(b - a, np.int64)
     kind, cls = np.empty(len(seen), np.int64), np.empty(len(seen), np.int64)
@@ -77,134 +111,102 @@ def lattice_of(scorer, costs, i, scale, known):
         for y in range(Y):
             for z in range(Y):
                 step[g, y, z] = scale * (scorer.step[kind[g], y, z] - costs.step[cls[g], y, z])
-    return Lattice(unary, step, factors_of(step), group, kind[:n], cls[:n])
+    return Lattice(a, unary, step, factors_of(step), group, kind[:n], cls[:n])
 
 
-@njit(cache=True, nogil=True)
-def priced(lattice, events, class_steps, first, price, scale):
-    """The same lattice when every event of term k costs price[k] more (see `priced_steps` for the steps)."""
+@inlined
+def priced_unary(lattice, events, price, scale):
+    """lattice.unary when every event of term k costs price[k] more."""
     T, Y = lattice.unary.shape
     unary = lattice.unary.copy()
-    factor, back = lattice.factors.factor.copy(), lattice.factors.back.copy()
-    for y in range(Y):
-        cost, start = 0.0, 0.0
-        for j in range(events.label_ptr[y], events.label_ptr[y + 1]):
-            cost += price[events.label_term[j]]
-        for j in range(events.start_ptr[y], events.start_ptr[y + 1]):
-            start += price[events.start_term[j]]
-        for t in range(T):
-            unary[t, y] -= scale * cost
-        unary[0, y] -= scale * start
-        if start != 0.0:
-            much = np.exp(-scale * start)
-            for g in range(len(factor)):
-                for x in range(Y):
-                    if x != y:
-                        factor[g, x, y] *= much
-                        back[g, y, x] *= much
     for t in range(T):
-        for j in range(events.token_ptr[first + t], events.token_ptr[first + t + 1]):
-            q = events.token_test[j]
-            cost = price[events.test_term[q]]
-            if cost != 0.0:
-                for y in range(Y):
-                    if events.test_mask[q, y]:
-                        unary[t, y] -= scale * cost
-    for q in range(len(events.step_term)):
-        cost = price[events.step_term[q]]
-        if cost != 0.0:
-            much = np.exp(-scale * cost)
-            for g in range(len(factor)):
-                if class_steps[lattice.cls[g], q] > 0:
-                    for y in range(Y):
-                        for z in range(Y):
-                            if events.step_mask[q, y, z]:
-                                factor[g, y, z] *= much
-                                back[g, z, y] *= much
-    return Lattice(
-        unary, lattice.step, Factors(factor, back, lattice.factors.top), lattice.group, lattice.kind, lattice.cls
-    )
+        for y in range(Y):
+            cell = events.token_class[lattice.first + t] * Y + y
+            for j in range(events.token_ptr[cell], events.token_ptr[cell + 1]):
+                unary[t, y] -= scale * price[events.token_term[j]]
+    for y in range(Y):
+        cell = (events.step_class[lattice.first] * (Y + 1) + Y) * Y + y
+        for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
+            unary[0, y] -= scale * price[events.step_term[j]]
+    return unary
 
 
-@njit(cache=True, nogil=True)
-def priced_steps(lattice, events, class_steps, price, scale):
-    """The step tables of `priced`, as logarithms."""
+@inlined
+def priced_factors(lattice, events, price, scale):
+    """lattice.factors at these prices."""
+    Y = lattice.unary.shape[1]
+    factor, back, much = lattice.factors.factor.copy(), lattice.factors.back.copy(), np.empty(len(price))
+    for k in range(len(price)):
+        much[k] = np.exp(-scale * price[k]) if price[k] != 0.0 else 1.0
+    for g in range(len(factor)):
+        for y in range(Y):
+            for z in range(Y):
+                cell = (lattice.cls[g] * (Y + 1) + y) * Y + z
+                for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
+                    factor[g, y, z] *= much[events.step_term[j]]
+                    back[g, z, y] *= much[events.step_term[j]]
+    return Factors(factor, back, lattice.factors.top)
+
+
+@kernel
+def priced_steps(lattice, events, price, scale):
+    """lattice.step at these prices."""
     step, Y = lattice.step.copy(), lattice.unary.shape[1]
     for g in range(len(step)):
-        for z in range(Y):
-            for j in range(events.start_ptr[z], events.start_ptr[z + 1]):
-                for y in range(Y):
-                    if y != z:
-                        step[g, y, z] -= scale * price[events.start_term[j]]
-        for q in range(len(events.step_term)):
-            if class_steps[lattice.cls[g], q] > 0:
-                for y in range(Y):
-                    for z in range(Y):
-                        if events.step_mask[q, y, z]:
-                            step[g, y, z] -= scale * price[events.step_term[q]]
+        for y in range(Y):
+            for z in range(Y):
+                cell = (lattice.cls[g] * (Y + 1) + y) * Y + z
+                for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
+                    step[g, y, z] -= scale * price[events.step_term[j]]
     return step
 
 
-@njit(cache=True, nogil=True)
-def expect(lattice, events, class_steps, first, price, scale, marginal, counts, expected):
-    """log Z of the priced lattice; writes marginals, expected steps by group, and the expected counts of all terms."""
-    Y = lattice.unary.shape[1]
-    now = priced(lattice, events, class_steps, first, price, scale)
-    counts[:] = 0.0
-    log_z = in_probabilities(now.unary, now.factors, now.group, now.group, marginal, counts)
+@kernel
+def expect(lattice, events, price, scale, out):
+    """log Z of the lattice at these prices; writes what is expected."""
+    T, Y = lattice.unary.shape
+    unary, group = priced_unary(lattice, events, price, scale), lattice.group
+    out.steps[:] = 0.0
+    log_z = in_probabilities(
+        unary, priced_factors(lattice, events, price, scale), group, group, out.marginal, out.steps
+    )
     if np.isnan(log_z):
-        step = priced_steps(lattice, events, class_steps, price, scale)
-        log_z = in_logs(now.unary, step, now.group, now.group, marginal, counts)
-    expected[:] = 0.0
-    for t in range(len(marginal)):
-        for j in range(events.token_ptr[first + t], events.token_ptr[first + t + 1]):
-            q = events.token_test[j]
-            for y in range(Y):
-                if events.test_mask[q, y]:
-                    expected[events.test_term[q]] += marginal[t, y]
+        log_z = in_logs(unary, priced_steps(lattice, events, price, scale), group, group, out.marginal, out.steps)
+    out.counts[:] = 0.0
+    for t in range(T):
+        for y in range(Y):
+            cell = events.token_class[lattice.first + t] * Y + y
+            for j in range(events.token_ptr[cell], events.token_ptr[cell + 1]):
+                out.counts[events.token_term[j]] += out.marginal[t, y]
     for y in range(Y):
-        if events.label_ptr[y + 1] > events.label_ptr[y]:
-            total = 0.0
-            for t in range(len(marginal)):
-                total += marginal[t, y]
-            for j in range(events.label_ptr[y], events.label_ptr[y + 1]):
-                expected[events.label_term[j]] += total
-        if events.start_ptr[y + 1] > events.start_ptr[y]:
-            starts = marginal[0, y]
-            for g in range(len(counts)):
-                for x in range(Y):
-                    if x != y:
-                        starts += counts[g, x, y]
-            for j in range(events.start_ptr[y], events.start_ptr[y + 1]):
-                expected[events.start_term[j]] += starts
-    for g in range(len(counts)):
-        for q in range(len(events.step_term)):
-            if class_steps[lattice.cls[g], q] > 0:
-                total = 0.0
-                for y in range(Y):
-                    for z in range(Y):
-                        if events.step_mask[q, y, z]:
-                            total += counts[g, y, z]
-                expected[events.step_term[q]] += total
+        cell = (events.step_class[lattice.first] * (Y + 1) + Y) * Y + y
+        for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
+            out.counts[events.step_term[j]] += out.marginal[0, y]
+    for g in range(len(lattice.cls)):
+        for y in range(Y):
+            for z in range(Y):
+                cell = (lattice.cls[g] * (Y + 1) + y) * Y + z
+                for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
+                    out.counts[events.step_term[j]] += out.steps[g, y, z]
     return log_z
 
 
-@njit(cache=True, nogil=True)
-def _value(x, gradient, lattice, events, class_steps, first, rows, i, base, scale, marginal, counts, expected):
+@kernel
+def _value(x, gradient, lattice, problem, i, base, out):
     """(f(x), log Z), and the gradient of f."""
-    price = base.copy()
+    price, rows = base.copy(), problem.rows
     for j in range(len(x)):
         price[rows.term[j]] += rows.sign[j] * rows.scale[i, j] * x[j]
-    log_z = expect(lattice, events, class_steps, first, price, scale, marginal, counts, expected)
-    f = log_z / scale
+    log_z = expect(lattice, problem.events, price, problem.scale, out)
+    f = log_z / problem.scale
     for j in range(len(x)):
         f += rows.bound[j] * x[j] + 0.5 * rows.slack[j] * x[j] * x[j]
         gradient[j] = rows.bound[j] + rows.slack[j] * x[j]
-        gradient[j] -= rows.sign[j] * rows.scale[i, j] * expected[rows.term[j]]
+        gradient[j] -= rows.sign[j] * rows.scale[i, j] * out.counts[rows.term[j]]
     return f, log_z
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _residual(x, gradient, low, high):
     """How far a projected gradient step would go."""
     far = 0.0
@@ -213,7 +215,7 @@ def _residual(x, gradient, low, high):
     return far
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _direction(x, gradient, inverse, low, high, d):
     """The quasi-Newton direction among the variables that may move; returns its slope."""
     J = len(x)
@@ -229,7 +231,7 @@ def _direction(x, gradient, inverse, low, high, d):
     return slope
 
 
-@njit(cache=True, nogil=True)
+@inlined
 def _update(inverse, s, y, fresh):
     """BFGS; the first update also sets the scale."""
     J = len(s)
@@ -252,58 +254,55 @@ def _update(inverse, s, y, fresh):
             inverse[j, k] += (1 + yhy / sy) * s[j] * s[k] / sy - (hy[j] * s[k] + s[j] * hy[k]) / sy
 
 
-@njit(cache=True, nogil=True)
-def _mean_score(lattice, marginal, counts):
+@kernel
+def _mean_score(lattice, out):
     """The expected score of a labelling by the lattice."""
-    T, Y = marginal.shape
+    T, Y = out.marginal.shape
     total = 0.0
     for t in range(T):
         for y in range(Y):
-            if marginal[t, y] > 0.0:
-                total += marginal[t, y] * lattice.unary[t, y]
-    for g in range(len(counts)):
+            if out.marginal[t, y] > 0.0:
+                total += out.marginal[t, y] * lattice.unary[t, y]
+    for g in range(len(out.steps)):
         for y in range(Y):
             for z in range(Y):
-                if counts[g, y, z] > 0.0:
-                    total += counts[g, y, z] * lattice.step[g, y, z]
+                if out.steps[g, y, z] > 0.0:
+                    total += out.steps[g, y, z] * lattice.step[g, y, z]
     return total
 
 
-@njit(cache=True, nogil=True)
-def solve_sequence(
-    lattice, events, class_steps, rows, i, first, base, scale, tol, rounds, x, marginal, counts, expected
-):
+@kernel
+def solve_sequence(lattice, problem, i, base, x, out):
     """Move the multipliers x of sequence i to the minimum of f; returns (f, log Z, residual).
 
     base  (K,) prices of events besides those of the rows
     """
-    J = len(x)
+    J, low, high = len(x), problem.rows.low, problem.rows.high
     gradient, inverse, d = np.zeros(J), np.eye(J), np.zeros(J)
     new, new_gradient = np.zeros(J), np.zeros(J)
-    args = (lattice, events, class_steps, first, rows, i, base, scale, marginal, counts, expected)
-    f, log_z = _value(x, gradient, *args)
+    f, log_z = _value(x, gradient, lattice, problem, i, base, out)
     fresh, moved = True, True
-    for _ in range(rounds):
-        if _residual(x, gradient, rows.low, rows.high) <= tol:
+    for _ in range(problem.rounds):
+        if _residual(x, gradient, low, high) <= problem.tol:
             break
-        slope = _direction(x, gradient, inverse, rows.low, rows.high, d)
+        slope = _direction(x, gradient, inverse, low, high, d)
         if not slope < 0:
             inverse[:] = np.eye(J)
             fresh = True
-            slope = _direction(x, gradient, inverse, rows.low, rows.high, d)
+            slope = _direction(x, gradient, inverse, low, high, d)
         step, moved = 1.0, False
         for _ in range(HALVINGS):
             gain = 0.0
             for j in range(J):
-                new[j] = min(max(x[j] + step * d[j], rows.low[j]), rows.high[j])
+                new[j] = min(max(x[j] + step * d[j], low[j]), high[j])
                 gain += gradient[j] * (new[j] - x[j])
-            there, there_z = _value(new, new_gradient, *args)
+            there, there_z = _value(new, new_gradient, lattice, problem, i, base, out)
             if there <= f + ARMIJO * gain:
                 moved = True
                 break
             step *= 0.5
         if not moved:  # rounding stops the search: go back to the last good point
-            f, log_z = _value(x, gradient, *args)
+            f, log_z = _value(x, gradient, lattice, problem, i, base, out)
             break
         f, log_z = there, there_z
         for j in range(J):
@@ -312,48 +311,56 @@ def solve_sequence(
             gradient[j], new_gradient[j] = new_gradient[j], new_gradient[j] - gradient[j]
         _update(inverse, d, new_gradient, fresh)
         fresh = False
-    return f, log_z, _residual(x, gradient, rows.low, rows.high)
+    return f, log_z, _residual(x, gradient, low, high)
 
 
-@njit(cache=True, nogil=True)
-def project_sequences(
-    pieces, bounds, scorer, costs, events, class_steps, rows, scale, known, tol, rounds, weight,
-    multiplier, value, entropy, residual, expected, marginal, steps,
-):  # fmt: skip
-    """Solve for the multipliers (n, J) of each sequence, from where they are, and write what is expected then.
+class Projected(NamedTuple):
+    """What is known of all sequences after projection.
 
-    value (n,) is f; residual (n,) how far from the solution; steps (pieces, K, Y, Y) weighted by weight (n,)
+    multiplier (n, J), value (n,) of f, entropy (n,), residual (n,) how far from the solution, expected (n, K) counts,
+    marginal (n_tokens, Y), steps (pieces, K, Y, Y) weighted
     """
-    Y, base = scorer.tokens.shape[1], np.zeros(expected.shape[1])
+
+    multiplier: np.ndarray
+    value: np.ndarray
+    entropy: np.ndarray
+    residual: np.ndarray
+    expected: np.ndarray
+    marginal: np.ndarray
+    steps: np.ndarray
+
+
+@kernel
+def project_sequences(pieces, bounds, field, problem, weight, found):
+    """Solve for the multipliers of each sequence, from where they are, and write what is expected then."""
+    scorer, rows = field.scorer, problem.rows
+    Y, base = scorer.tokens.shape[1], np.zeros(found.expected.shape[1])
     for p in pieces:
         for i in range(bounds[p], bounds[p + 1]):
             a, b = scorer.offsets[i], scorer.offsets[i + 1]
-            lattice = lattice_of(scorer, costs, i, scale, known)
-            counts = np.zeros((len(lattice.step), Y, Y))
-            x = multiplier[i]
-            value[i], log_z, residual[i] = solve_sequence(
-                lattice, events, class_steps, rows, i, a, base, scale, tol, rounds, x, marginal[a:b], counts,
-                expected[i],
-            )  # fmt: skip
-            entropy[i] = log_z - _mean_score(lattice, marginal[a:b], counts)
+            lattice, x = lattice_of(field, i), found.multiplier[i]
+            out = Expected(found.marginal[a:b], np.zeros((len(lattice.step), Y, Y)), found.expected[i])
+            found.value[i], log_z, found.residual[i] = solve_sequence(lattice, problem, i, base, x, out)
+            found.entropy[i] = log_z - _mean_score(lattice, out)
             for j in range(len(x)):
-                entropy[i] += scale * rows.sign[j] * rows.scale[i, j] * x[j] * expected[i, rows.term[j]]
-            for g in range(len(counts)):
+                count = found.expected[i, rows.term[j]]
+                found.entropy[i] += field.scale * rows.sign[j] * rows.scale[i, j] * x[j] * count
+            for g in range(len(lattice.step)):
                 for y in range(Y):
                     for z in range(Y):
-                        steps[p, lattice.kind[g], y, z] += weight[i] * counts[g, y, z]
+                        found.steps[p, lattice.kind[g], y, z] += weight[i] * out.steps[g, y, z]
 
 
-@njit(cache=True, nogil=True)
-def best_sequences(which, scorer, costs, events, class_steps, rows, scale, known, multiplier, n_terms, labels):
+@kernel
+def best_sequences(which, field, problem, multiplier, n_terms, labels):
     """The most probable labelling of every projected sequence."""
-    price, Y = np.zeros(n_terms), scorer.tokens.shape[1]
+    price, rows = np.zeros(n_terms), problem.rows
     for i in which:
-        a, b = scorer.offsets[i], scorer.offsets[i + 1]
-        lattice = lattice_of(scorer, costs, i, scale, known)
+        lattice = lattice_of(field, i)
         price[:] = 0.0
         for j in range(len(rows.term)):
             price[rows.term[j]] += rows.sign[j] * rows.scale[i, j] * multiplier[i, j]
-        now = priced(lattice, events, class_steps, a, price, scale)
-        step = priced_steps(lattice, events, class_steps, price, scale)
-        viterbi(now.unary, step, now.group, np.empty((b - a, Y)), labels[a:b])
+        unary = priced_unary(lattice, problem.events, price, problem.scale)
+        step = priced_steps(lattice, problem.events, price, problem.scale)
+        a = lattice.first
+        viterbi(unary, step, lattice.group, np.empty(unary.shape), labels[a : a + len(unary)])

@@ -18,8 +18,9 @@ import numpy as np
 
 from semistruct.errors import ParameterError
 from semistruct.rules.base import Term
-from semistruct.rules.events import LengthEvent, OrderEvent, StepEvent, TokenEvent
-from semistruct.rules.tables import PER, RuleTables
+from semistruct.rules.event_kernels import ITSELF, PER_SEQUENCE, PER_TOKEN
+from semistruct.rules.events import StepEvent, TokenEvent
+from semistruct.rules.tables import RuleTables
 
 
 @dataclass(frozen=True)
@@ -83,15 +84,15 @@ class Expectations:
             for sign, bound in _bounds(tables, k):
                 a = np.zeros(tables.n_terms)
                 a[k] = sign
-                ratio = rule.level == "corpus" and tables.targets.per[k] >= 0 and isinstance(term.per, StepEvent)
+                ratio = rule.level == "corpus" and tables.targets["per"][k] >= 0 and isinstance(term.per, StepEvent)
                 if ratio:
-                    a[tables.targets.per[k]] -= sign * bound
+                    a[tables.targets["per"][k]] -= sign * bound
                 slack, price = _softness(tables, k, n, softness)
-                equal = tables.targets.low[k] == tables.targets.high[k]
+                equal = tables.targets["low"][k] == tables.targets["high"][k]
                 limit = 0.0 if ratio else sign * bound * n
                 rows[rule.level].append((a, limit, slack, price, equal, tables.rule_of[k]))
                 if rule.level == "instance":
-                    per_token.append(tables.targets.per[k] == PER["tokens"])
+                    per_token.append(tables.targets["per"][k] == PER_TOKEN)
         K = tables.n_terms
         return cls(tables, _rows(rows["instance"], K), np.array(per_token, bool), _rows(rows["corpus"], K))
 
@@ -110,16 +111,14 @@ class Expectations:
 
 def why_no_expectation(term: Term) -> str | None:
     """What a term speaks of that a chain cannot expect; None if it can."""
-    if isinstance(term.event, LengthEvent):
-        return "lengths of blocks"
-    if isinstance(term.event, OrderEvent):
-        return "the order of blocks"
+    if not term.event.local:
+        return term.event.what
     return "the number of labels that break a rule" if term.joint else None
 
 
 def _bounds(tables: RuleTables, k: int) -> list[tuple[float, float]]:
     """(sign, bound): sign * value <= sign * bound."""
-    low, high = tables.targets.low[k], tables.targets.high[k]
+    low, high = tables.targets["low"][k], tables.targets["high"][k]
     if low == high:
         return [(1.0, float(high))]
     upper = [(1.0, float(high))] if np.isfinite(high) else []
@@ -128,22 +127,20 @@ def _bounds(tables: RuleTables, k: int) -> list[tuple[float, float]]:
 
 def divisor(tables: RuleTables, k: int, level: str) -> float:
     """What a count is divided by to get what the bounds speak of; for shares of changes, what makes them comparable."""
-    term, per = tables.terms[k], int(tables.targets.per[k])
-    if level == "instance" or per == PER[None]:
+    term, per = tables.terms[k], int(tables.targets["per"][k])
+    if level == "instance" or per == ITSELF:
         return 1.0
-    if per == PER["tokens"]:
+    if per == PER_TOKEN:
         return float(tables.offsets[-1])
-    if per == PER["sequences"] or isinstance(term.per, StepEvent):
+    if per == PER_SEQUENCE or isinstance(term.per, StepEvent):
         return float(len(tables))
     assert isinstance(term.per, TokenEvent)  # words whatever their labels: a constant
-    e = tables.events
-    tests = np.flatnonzero(e.test_term == per)
-    return float(np.isin(e.token_test, tests).sum())
+    return float(tables.token_tests[tables.events.token_class, per].sum())
 
 
 def _softness(tables: RuleTables, k: int, n: float, softness: Callable[[str, float], float]) -> tuple[float, float]:
     """(slack, price) of a row in units of counts."""
-    rule, unit = tables.rules[tables.rule_of[k]], float(tables.targets.unit[k])
+    rule, unit = tables.rules[tables.rule_of[k]], float(tables.targets["unit"][k])
     if rule.weight_is_open:
         return softness(rule.level, n), np.inf
     if rule.weight == "hard":

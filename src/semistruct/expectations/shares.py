@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from semistruct.batch import SequenceBatch
-from semistruct.chain.inference import ChainWeights
+from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
 from semistruct.chain.posterior import PIECES, summed_steps
 from semistruct.errors import ParameterError
 from semistruct.expectations.covariance_kernels import covary
 from semistruct.expectations.projection import Projector
+from semistruct.expectations.projection_kernels import Field
 from semistruct.expectations.rows import Expectations
-from semistruct.rules.tables import PER, RuleTables
-from semistruct.search.best import scorer_of
+from semistruct.rules.event_kernels import PER_SEQUENCE, PER_TOKEN
+from semistruct.rules.tables import RuleTables
 from semistruct.solvers.crf import Columns, Objective
 from semistruct.threads import spread
 
@@ -34,7 +35,7 @@ class Shares:
         expectations = Expectations.of(tables, lambda level, n: 1.0)  # refuses what has no expectation
         for k, r in enumerate(tables.rule_of):
             rule = tables.rules[r]
-            if rule.level == "instance" or tables.targets.per[k] == PER["sequences"]:
+            if rule.level == "instance" or tables.targets["per"][k] == PER_SEQUENCE:
                 problem = "is about single sequences" if rule.level == "instance" else "is about numbers"
                 either = rule.level == "instance" and "corpus" in rule.levels
                 hint = "; give it `level: corpus` and a `fraction`" if either else ""
@@ -44,14 +45,14 @@ class Shares:
         self.columns = Columns(batch, n_jobs)
         spoken_of = np.unique([np.flatnonzero(row)[0] for row in expectations.corpus.a]).astype(np.int64)
         self.terms = spoken_of  # those of words that occur
-        self.low, self.high = tables.targets.low[self.terms], tables.targets.high[self.terms]
+        self.low, self.high = tables.targets["low"][self.terms], tables.targets["high"][self.terms]
 
     def values(self, chain: ChainWeights) -> tuple[np.ndarray, np.ndarray]:
         """(shares, divisors) of the terms."""
         total = self.projector.expected(chain).sum(axis=0)
-        per = self.tables.targets.per[self.terms]
+        per = self.tables.targets["per"][self.terms]
         n_tokens = float(self.batch.n_tokens)
-        divisor = np.array([n_tokens if p == PER["tokens"] else total[p] for p in per.tolist()])
+        divisor = np.array([n_tokens if p == PER_TOKEN else total[p] for p in per.tolist()])
         return total[self.terms] / np.maximum(divisor, EDGE), np.maximum(divisor, EDGE)
 
     def __call__(self, chain: ChainWeights) -> tuple[float, np.ndarray, np.ndarray]:
@@ -63,7 +64,7 @@ class Shares:
         rate = np.where(share == target, 0.0, (1 - target) / (1 - s) - target / s)
         price = np.zeros(self.tables.n_terms)
         np.add.at(price, self.terms, rate / divisor)
-        for k, p in zip(range(len(self.terms)), self.tables.targets.per[self.terms], strict=True):
+        for k, p in zip(range(len(self.terms)), self.tables.targets["per"][self.terms], strict=True):
             if p >= 0:
                 price[p] -= rate[k] * share[k] / divisor[k]
         return loss, *self._covariance(chain, price)
@@ -73,9 +74,9 @@ class Shares:
         Y, tables = chain.n_labels, self.tables
         bounds = np.linspace(0, len(self.batch), PIECES + 1).astype(np.int64)
         marginal, steps = np.empty((self.batch.n_tokens, Y)), np.zeros((PIECES, *chain.trans.shape))
-        scorer = scorer_of(self.batch, chain)
-        costs, nothing = tables.potentials(price), tables.potentials(np.zeros(tables.n_terms))
-        spread(covary, np.arange(PIECES), bounds, scorer, costs, nothing, marginal, steps, n_jobs=self.n_jobs)
+        costs, nothing = tables.costs(price), tables.costs(np.zeros(tables.n_terms))
+        field = Field(scorer_of(self.batch, chain), nothing, 1.0, NOWHERE)
+        spread(covary, np.arange(PIECES), bounds, field, costs, marginal, steps, n_jobs=self.n_jobs)
         return self.columns.gather(marginal), summed_steps(steps.sum(axis=0))
 
     def told(self, before: ChainWeights, after: ChainWeights) -> list[dict[str, Any]]:

@@ -19,12 +19,12 @@ from semistruct.fitting.state import State
 from semistruct.fitting.supervised import MarginLearner
 from semistruct.fitting.task import Task
 from semistruct.solvers.sdm import DualState, Problem
-from semistruct.switching.matching import Matching, Moves, better_of, evaluate, match
+from semistruct.switching.matching import Matcher, Matching, Moves, better_of
 
-Matcher = Callable[[Task, State, np.ndarray], Matching]
+Rematch = Callable[[Task, State, np.ndarray], Matching]
 
 
-def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: float, matched: Matcher) -> Iterator[State]:
+def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: float, matched: Rematch) -> Iterator[State]:
     """Go through the stages, which are C_u; yields the state at the end of each.
 
     rounds   of matching and learning per C_u; fewer if the labels settle
@@ -71,14 +71,11 @@ class MatchBySlack:
     """Labels switched from those of the state, to lower J: the algorithm of the paper."""
 
     moves: Moves
-    seed: int
     n_jobs: int | None
 
     def __call__(self, task: Task, state: State, scale: np.ndarray) -> Matching:
-        return match(
-            task.opened, state.chain, task.tables, scale,
-            start=state.labels, known=task.open_known, moves=self.moves, seed=self.seed, n_jobs=self.n_jobs,
-        )  # fmt: skip
+        matcher = Matcher(task.opened, task.tables, task.open_known, self.moves, n_jobs=self.n_jobs)
+        return matcher.match(state.chain, scale, state.labels)
 
 
 @dataclass(frozen=True)
@@ -89,19 +86,15 @@ class MatchByScore:
     """
 
     moves: Moves
-    seed: int
     n_jobs: int | None
 
     def __call__(self, task: Task, state: State, scale: np.ndarray) -> Matching:
-        fresh = match(
-            task.opened, state.chain, task.tables, scale,
-            known=task.open_known, moves=self.moves, loss=0.0, seed=self.seed, n_jobs=self.n_jobs,
-        )  # fmt: skip
-        args = (task.opened, state.chain, task.tables, scale)
-        new = replace(evaluate(*args, fresh.labels, n_jobs=self.n_jobs), switches=fresh.switches)
+        by_slack = Matcher(task.opened, task.tables, task.open_known, self.moves, n_jobs=self.n_jobs)
+        fresh = replace(by_slack, loss=0.0).match(state.chain, scale)
+        new = replace(by_slack.price(state.chain, scale, fresh.labels), switches=fresh.switches)
         if state.labels is None:
             return new
-        old = evaluate(*args, state.labels, n_jobs=self.n_jobs)
+        old = by_slack.price(state.chain, scale, state.labels)
         if any(rule.level == "corpus" for rule in (*task.tables.rules, *task.tables.functions)):
             return new if new.objective <= old.objective else old  # what some sequences take, others would miss
         return better_of(new, old, task.opened.lengths)

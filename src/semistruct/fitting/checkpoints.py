@@ -46,7 +46,7 @@ class Checkpoint:
         about = {k: re.sub(r" at 0x\w+", "", repr(v)) for k, v in estimator.get_params().items() if k != "n_jobs"}
         about["method"] = type(estimator).__name__
         names = np.frombuffer("\n".join(task.encoder.vocabulary).encode("utf-8", "surrogatepass"), np.uint8)
-        about["data"] = _digest(task.batch, names, task.known, task.weight, *task.tables.events)
+        about["data"] = _digest(task.batch, names, task.known, task.weight, *task.tables.events, task.tables.targets)
         about["dev data"] = "none" if dev is None else _digest(*dev)
         about["stages"] = repr(stages)
         return cls(path / NAME, about)

@@ -21,7 +21,7 @@ from semistruct.fitting.supervised import encoded
 from semistruct.fitting.task import Task
 from semistruct.fitting.trust import weight_for
 from semistruct.rules import Rules
-from semistruct.rules.tables import PER, RuleTables
+from semistruct.rules.tables import RuleTables
 from semistruct.search.best import find_best
 
 DEV_WIDTH = 64  # of the search under rules on dev data
@@ -89,8 +89,4 @@ class Judge:
         wrong = float(np.sum(found[counted] != task.known[counted])) / labelled
         if not len(tables):
             return wrong
-        t, counts = tables.targets, tables.count(found[task.first_open :], self.n_jobs)
-        counts[:, t.per == PER["tokens"]] /= np.diff(tables.offsets)[:, None]
-        counts = counts[:, tables.instance]
-        over = np.maximum(counts - t.high[tables.instance], t.low[tables.instance] - counts)
-        return wrong + float(np.maximum(over, 0.0).sum()) / len(tables)
+        return wrong + float(tables.excess(found[task.first_open :], self.n_jobs).sum()) / len(tables)

@@ -112,5 +112,5 @@ class AnnealedSSVM(PathMethod):
     def _walk(self, task: Task, run: Run) -> Iterator[State]:
         learner = self.learner(len(task.labels))
         matcher = MatchByScore if self.match_by == "score" else MatchBySlack
-        matched = matcher(cast(Moves, self.moves), learner.seed, self.n_jobs)
+        matched = matcher(cast(Moves, self.moves), self.n_jobs)
         return anneal(task, learner, run, self.rounds, C=self.C_, matched=matched)

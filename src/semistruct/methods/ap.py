@@ -9,7 +9,7 @@ import numpy as np
 
 from semistruct import params
 from semistruct.chain.inference import ChainWeights
-from semistruct.expectations.online import one_pass
+from semistruct.expectations.online import OnlineLearner
 from semistruct.expectations.projection import Projection, Projector
 from semistruct.fitting.state import State
 from semistruct.fitting.supervised import seed_from
@@ -117,10 +117,8 @@ class AlternatingProjections(ProjectedMethod):
         if not self.online:
             return super()._learn(task, state, projector, projection, goal, weight)
         seed = seed_from(self.random_state) + state.stage
-        chain, _ = one_pass(
-            task.batch, task.known[: task.first_open], projector, projection, state.chain, weight,
-            eta=self.eta, seen=state.stage * len(task.batch), seed=seed,
-        )  # fmt: skip
+        learner = OnlineLearner(task.batch, task.known[: task.first_open], projector, weight, self.eta)
+        chain, _ = learner.one_pass(state.chain, projection, seen=state.stage * len(task.batch), seed=seed)
         objective = Objective(task.batch, len(task.labels), weight, goal, self.n_jobs)
         before, after = (objective(objective.pack(c))[0] for c in (state.chain, chain))
         return chain, before, after

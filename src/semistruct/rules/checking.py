@@ -183,7 +183,7 @@ def _possible(event: Event, tokens: Sequence[Any], labels: list[str]) -> list[in
     """Where the event could happen, if it is one that happens at each of several places or not."""
     match event:
         case TokenEvent():
-            return [t for t in range(len(tokens)) if event.speaks_of(tokens, t)]
+            return [t for t in range(len(tokens)) if event.applies_to(tokens, t)]
         case StepEvent():
             into = set(labels) if event.pairs is None else set(event.pairs)
             return [a for a, _, z in blocks(labels) if a > 0 and z in into]
@@ -276,7 +276,7 @@ def contradictions(rules: Rules, X: Sequence[Sequence[Any]], labels: Sequence[st
         """The tokens of X that term k speaks of."""
         event = numbered[k][1].event
         if k not in spoken and isinstance(event, TokenEvent):
-            spoken[k] = {(n, t) for n, x in enumerate(X) for t in range(len(x)) if event.speaks_of(x, t)}
+            spoken[k] = {(n, t) for n, x in enumerate(X) for t in range(len(x)) if event.applies_to(x, t)}
         return spoken[k]
 
     found: dict[tuple[int, int], str] = {}

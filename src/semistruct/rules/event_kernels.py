@@ -1,11 +1,11 @@
 """What happens at a token, and what it costs: the one definition that counting, switching, search and bits read.
 
-    Events     what happens where (N tokens, Y labels); terms of rules are numbered k
-    targets    where the counts of the terms should lie: an array of TARGET records
-    first      number of the first token of a sequence among all tokens
-    y (T,)     labels of the sequence
-    row (K,)   one count per term
-    work       room for the marks of all labels and for what `happens` writes: `RuleTables.room` numbers
+Events     what happens where (N tokens, Y labels); terms of rules are numbered k
+targets    where the counts of the terms should lie: an array of TARGET records
+first      number of the first token of a sequence among all tokens
+y (T,)     labels of the sequence
+row (K,)   one count per term
+work       room for the marks of all labels and for what `happens` writes: `RuleTables.room` numbers
 """
 
 from typing import NamedTuple

@@ -144,6 +144,15 @@ class RuleTables:
         return out
 
 
+def shifted(events: Events, n: int) -> Events:
+    """The same events for a corpus with n tokens before, whose own events are of no interest."""
+    before = np.zeros(n, np.int32)
+    return events._replace(
+        token_class=np.concatenate([before, events.token_class]),
+        step_class=np.concatenate([before, events.step_class]),
+    )
+
+
 def most_hits(events: Events) -> int:
     """How many terms can have an event at one token."""
     parts = (events.token_ptr, events.step_ptr, events.length_ptr, events.length_ptr, events.order_ptr)

@@ -11,17 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
-from semistruct.chain.inference import ChainWeights
-from semistruct.rules.tables import RuleTables
-from semistruct.search.search_kernels import Scorer, Track, search_sequences
+from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
+from semistruct.rules.event_kernels import ALONE, ITSELF, Events
+from semistruct.rules.events import StartEvent
+from semistruct.rules.tables import ANY_LENGTH, RuleTables, most_hits
+from semistruct.search.k_best_kernels import k_best_sequences
+from semistruct.search.search_kernels import Scoring, Track, search_sequences
 from semistruct.threads import spread
 
 WIDTH = 1024
 """How many states a search keeps before it gives up being exact; narrower ones come first."""
 
 NARROWEST, GROWTH = 4, 4  # of the widths
-
-NOWHERE = np.empty(0, np.int16)
+ANY_NUMBER = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
@@ -42,44 +44,48 @@ class Found:
         return self.ceiling <= self.values[:, 0]
 
 
-def scorer_of(batch: SequenceBatch, weights: ChainWeights) -> Scorer:
-    return Scorer(
-        batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, weights.tokens, weights.step
-    )  # fmt: skip
+@dataclass(frozen=True)
+class Aim:
+    """What the best labelling is best at:  scale * score(y) + bonus(y) - penalty(y).
+
+    bonus  (n_tokens, Y) for having a label
+    known  (n_tokens,) labels that are fixed, UNKNOWN elsewhere
+    """
+
+    scale: float = 1.0
+    bonus: np.ndarray | None = None
+    known: np.ndarray | None = None
 
 
 def find_best(
     batch: SequenceBatch,
     weights: ChainWeights,
     tables: RuleTables,
+    aim: Aim | None = None,
     *,
     k: int = 1,
-    known: np.ndarray | None = None,
-    scale: float = 1.0,
-    bonus: np.ndarray | None = None,
-    price: np.ndarray | None = None,
     width: int = WIDTH,
     n_jobs: int | None = None,
 ) -> Found:
-    """The k best labellings y of every sequence by  scale * score(y) + bonus(y) - penalty(y).
+    """The k best labellings of every sequence.
 
-    known  (n_tokens,) labels that are fixed, UNKNOWN elsewhere
-    bonus  (n_tokens, Y) for having a label
-    price  (K,) cost of every event of a term, besides the penalty: the multipliers of corpus rules
     width  states that are kept; if there are more, the result for that sequence is not marked as exact
     """
-    costs = tables.potentials(tables.plain if price is None else tables.plain + price)
-    scorer, track = scorer_of(batch, weights), tracked(tables)
-    step = (scale * scorer.step[:, None] - costs.step[None]).reshape(-1, *costs.step.shape[1:])
+    aim = Aim() if aim is None else aim
+    costs, scorer = tables.event_costs, scorer_of(batch, weights)
+    step = aim.scale * scorer.step[:, None] - costs.step[None, :, :-1]
+    scoring = Scoring(
+        scorer=scorer, costs=costs, step=step.reshape(-1, *step.shape[2:]), scale=aim.scale,
+        bonus=np.empty((0, weights.n_labels)) if aim.bonus is None else aim.bonus,
+        known=NOWHERE if aim.known is None else aim.known,
+    )  # fmt: skip
     labels = np.full((k, batch.n_tokens), UNKNOWN, np.int16)
     values, ceiling = np.full((len(batch), k), -np.inf), np.full(len(batch), np.inf)
-    extra = np.empty((0, weights.n_labels)) if bonus is None else bonus
-    fixed = NOWHERE if known is None else known
-    widths = growing_widths(k, max(k, width))
-    spread(
-        search_sequences, np.arange(len(batch)), scorer, step, costs, scale, extra, fixed,
-        tables.events, tables.targets, track, widths, labels, values, ceiling, n_jobs=n_jobs,
-    )  # fmt: skip
+    args = np.arange(len(batch)), scoring, tracked(tables), growing_widths(k, max(k, width))
+    if k == 1:
+        spread(search_sequences, *args, labels[0], values.ravel(), ceiling, n_jobs=n_jobs)
+    else:
+        spread(k_best_sequences, *args, labels, values, ceiling, n_jobs=n_jobs)
     return Found(labels, values, ceiling)
 
 
@@ -93,64 +99,73 @@ def growing_widths(k: int, width: int) -> np.ndarray:
 
 def tracked(tables: RuleTables) -> Track:
     """The terms of instance rules that are not part of the scores."""
-    e, t = tables.events, tables.targets
-    term = np.array([k for k in tables.instance if not tables.plain[k]], np.int64)
-    slot = np.full(tables.n_terms, -1, np.int64)
-    slot[term] = np.arange(len(term))
-    cap = np.full(len(term), np.iinfo(np.int32).max, np.int64)
-    for g, k in enumerate(term):
-        bounds = [bound for bound in (t.low[k], t.high[k]) if np.isfinite(bound)]
-        if t.per[k] == -1 and (t.group[k] >= 0 or t.power[k] == 1 or t.high[k] == np.inf):
+    term = np.array([k for k in tables.instance if not tables.event_price[k]], np.int64)
+    events, t = only(tables.events, term), tables.targets[term]
+    cap = np.full(len(term), ANY_NUMBER, np.int64)
+    for g in np.flatnonzero(t["per"] == ITSELF):
+        if t["group"][g] != ALONE or t["power"][g] == 1 or t["high"][g] == np.inf:
+            bounds = [bound for bound in (t["low"][g], t["high"][g]) if np.isfinite(bound)]
             cap[g] = int(np.ceil(max(bounds))) + 1
-    more, fewer = _future_prices(tables, term)
-    marks = np.unique(e.order_then)
-    seen = np.full(len(tables.labels), -1, np.int64)
-    seen[marks] = len(term) + np.arange(len(marks))
-    finite = e.most[e.most < np.iinfo(np.int32).max]
-    longest = int(max([1, *e.least.tolist(), *(finite + 1).tolist()]))
-    blocks, least, most, least_price, most_price = _block_limits(tables, slot, cap)
+    more, fewer = _future_prices(t)
+    n_marks = int(events.mark.max(initial=-1)) + 1
+    finite = events.most[events.most < ANY_LENGTH]
     return Track(
-        term=term,
-        slot=slot,
+        events=events,
+        targets=t,
         cap=cap,
-        more_price=np.append(more, [np.inf] * len(marks)),
-        fewer_price=np.append(fewer, [0.0] * len(marks)),
-        seen=seen,
-        blocks=blocks,
-        least=least,
-        most=most,
-        least_price=least_price,
-        most_price=most_price,
-        longest=longest,
-        size=len(term) + len(marks),
+        more=np.append(more, [np.inf] * n_marks),
+        fewer=np.append(fewer, [0.0] * n_marks),
+        **_block_limits(tables, t, term, cap),
+        longest=int(max([1, *events.least.tolist(), *(finite + 1).tolist()])),
+        hits=max(most_hits(events), 1),
     )
 
 
-def _future_prices(tables: RuleTables, term: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(more_price, fewer_price) of Track: an absolute penalty grows by its weight, a squared one by any amount.
+def only(events: Events, terms: np.ndarray) -> Events:
+    """The events of some terms, which are numbered anew."""
+    lists = (events.token_term, events.step_term, events.length_term, events.order_term, terms)
+    number = np.full(max(part.max(initial=-1) for part in lists) + 1, -1, np.int64)
+    number[terms] = np.arange(len(terms))
 
-    Joint terms are paid for once, when they leave their range: those with fewer events have that before them.
+    def kept(ptr: np.ndarray, term: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        stays = number[term] >= 0
+        return np.append(0, np.cumsum(stays))[ptr], stays
+
+    parts: dict[str, np.ndarray] = {}
+    for name, others in (("token", ()), ("step", ()), ("length", ("least", "most")), ("order", ("order_mark",))):
+        term = getattr(events, f"{name}_term")
+        ptr, stays = kept(getattr(events, f"{name}_ptr"), term)
+        parts |= {f"{name}_ptr": ptr, f"{name}_term": number[term[stays]]}
+        parts |= {other: getattr(events, other)[stays] for other in others}
+    return events._replace(**parts)
+
+
+def _future_prices(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(more, fewer) of Track: an absolute penalty grows by its weight, a squared one by any amount.
+
+    Terms of a group are paid for once, when they leave their range: those with fewer events have that before them.
     """
-    t = tables.targets
-    linear = (t.power[term] == 1) & (t.per[term] == -1)
-    price = np.where(linear, t.weight[term] * t.unit[term], np.inf)
-    fewer = (t.low[term] > -np.inf) | (t.group[term] >= 0)
-    return np.where(t.high[term] < np.inf, price, 0.0), np.where(fewer, price, 0.0)
+    price = np.where((t["power"] == 1) & (t["per"] == ITSELF), t["weight"] * t["unit"], np.inf)
+    fewer = (t["low"] > -np.inf) | (t["group"] != ALONE)
+    return np.where(t["high"] < np.inf, price, 0.0), np.where(fewer, price, 0.0)
 
 
-def _block_limits(tables: RuleTables, slot: np.ndarray, cap: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(blocks, least, most, least_price, most_price) of Track: what tracked terms say of the blocks of each label."""
-    e, t, Y = tables.events, tables.targets, len(tables.labels)
-    blocks, least, most = np.full(Y, -1, np.int64), np.zeros(Y, np.int64), np.full(Y, np.iinfo(np.int32).max, np.int64)
+def _block_limits(tables: RuleTables, t: np.ndarray, term: np.ndarray, cap: np.ndarray) -> dict[str, np.ndarray]:
+    """What tracked terms say of the blocks of each label."""
+    Y = len(tables.labels)
+    blocks, least, most = np.full(Y, -1, np.int64), np.zeros(Y, np.int64), np.full(Y, ANY_NUMBER, np.int64)
     least_price, most_price = np.zeros(Y), np.zeros(Y)
-    for z in range(Y):
-        for k in e.start_term[e.start_ptr[z] : e.start_ptr[z + 1]]:
-            if slot[k] < 0 or t.group[k] >= 0:
-                continue
-            if blocks[z] < 0 or cap[slot[k]] > cap[blocks[z]]:
-                blocks[z] = slot[k]
-            if t.low[k] > least[z] and t.low[k] == np.floor(t.low[k]):
-                least[z], least_price[z] = t.low[k], t.weight[k]
-            if t.high[k] < most[z] and t.high[k] == np.floor(t.high[k]):
-                most[z], most_price[z] = t.high[k], t.weight[k]
-    return blocks, least, most, least_price, most_price
+    for g, k in enumerate(term):
+        event = tables.terms[k].event
+        if not isinstance(event, StartEvent) or t["group"][g] != ALONE:
+            continue
+        z, low, high = tables.labels.index(event.label), t["low"][g], t["high"][g]
+        if blocks[z] < 0 or cap[g] > cap[blocks[z]]:
+            blocks[z] = g
+        if low > least[z] and low == np.floor(low):
+            least[z], least_price[z] = low, t["weight"][g]
+        if high < most[z] and high == np.floor(high):
+            most[z], most_price[z] = high, t["weight"][g]
+    return {
+        "blocks": blocks, "least": least, "most": most, "least_price": least_price, "most_price": most_price,
+    }  # fmt: skip

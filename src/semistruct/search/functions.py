@@ -10,6 +10,8 @@ import numpy as np
 
 from semistruct.rules.vocabulary import Function
 
+CANDIDATES = 50  # labellings among which functions of the user choose
+
 
 class FunctionRules:
     """The function rules for sequences X; label y is labels[y]."""

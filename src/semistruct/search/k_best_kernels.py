@@ -16,6 +16,7 @@ from semistruct.search.search_kernels import (
     begin,
     keep_best,
     local_scores,
+    look_ahead,
     relax,
     room_for,
     settle,
@@ -109,6 +110,7 @@ def k_best_sequence(scores, track, widths, paths, values):
     values[0], ceiling = relax(scores, track, -np.inf, bound, paths[0])
     if ceiling == -np.inf:
         return ceiling
+    look_ahead(scores, bound)
     for width in widths:
         exact = search_k(scores, bound, track, width, floor, found, value_of)
         merge_best(paths, values, found, value_of)

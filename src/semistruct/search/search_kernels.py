@@ -20,7 +20,7 @@ import numpy as np
 
 from semistruct.chain.kernels import copy, max_backward, path_score, token_scores, viterbi
 from semistruct.compiled import inlined, kernel
-from semistruct.rules.event_kernels import ALONE, distance, happens
+from semistruct.rules.event_kernels import ALONE, PER_TOKEN, ZERO, Events, distance, happens
 
 ROUNDS = 12  # of improving the multipliers
 
@@ -39,7 +39,7 @@ class Track(NamedTuple):
     hits          room for the terms that have an event at one token
     """
 
-    events: NamedTuple
+    events: Events
     targets: np.ndarray
     cap: np.ndarray
     more: np.ndarray
@@ -54,9 +54,9 @@ class Track(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Of one sequence whose first token is number `first`: unary (T, Y), step (K, Y, Y), kind (T,) as in `chain.kernels`.
+    """Of one sequence: unary (T, Y), step (K, Y, Y), kind (T,) as in `chain.kernels`, the costs of local rules subtracted.
 
-    The costs of local rules are already subtracted.
+    first  the number of its first token
     """
 
     unary: np.ndarray
@@ -89,13 +89,13 @@ class Prefixes(NamedTuple):
     rows: np.ndarray
 
 
-@kernel
+@inlined
 def a_little_below(value):
     """By more than rounding may have done to it."""
     return value - 1e-9 * abs(value) - 1e-7 if value > -np.inf else value
 
 
-@kernel
+@inlined
 def room_for(n, size):
     whole = np.empty((3, n), np.int64)
     return Prefixes(np.empty(n), np.empty(n), whole[0], whole[1], whole[2], np.zeros((n, size), np.int64))
@@ -104,7 +104,7 @@ def room_for(n, size):
 @inlined
 def excess_cost(target, count, n_tokens, above):
     """What a term costs for lying above its range, or below it."""
-    value = count / n_tokens if target.per != -1 else count * 1.0
+    value = count / n_tokens if target.per == PER_TOKEN else count * 1.0
     if value <= target.high if above else value >= target.low:
         return 0.0
     v = distance(target, value)
@@ -149,7 +149,7 @@ def dominates(track, new, m, n):
     return lead >= 0
 
 
-@kernel
+@inlined
 def enter(track, new, head, following, n):
     """Put prefix n on the list of its label unless one there dominates it; strike those it dominates.
 
@@ -177,7 +177,7 @@ def enter(track, new, head, following, n):
     return change
 
 
-@kernel
+@inlined
 def nth_largest(work, n, rank):
     """The value with `rank` larger ones among work[:n] (Hoare's selection, which reorders them)."""
     low, high = 0, n - 1
@@ -201,7 +201,7 @@ def nth_largest(work, n, rank):
     return work[rank]
 
 
-@kernel
+@inlined
 def keep_best(width, n, new, bound):
     """Of n >= width prefixes keep those with the highest bounds, the first of equal ones; returns width."""
     for i in range(n):
@@ -228,7 +228,7 @@ def move(old, i, new, j):
         new.rows[j, g] = old.rows[i, g]
 
 
-@kernel
+@inlined
 def credit(multiplier, track):
     """What is credited at the start: the multipliers of the blocks that may be, and of those that must be."""
     total = 0.0
@@ -246,7 +246,7 @@ def used_credit(bound, track, z, row):
     return multiplier if n < (track.most[z] if multiplier > 0 else track.least[z]) else 0.0
 
 
-@kernel
+@inlined
 def begin(layer, bound, track):
     """The empty prefix."""
     layer.score[0], layer.rest[0] = 0.0, credit(bound.multiplier, track)
@@ -255,7 +255,7 @@ def begin(layer, bound, track):
         layer.rows[0, g] = 0
 
 
-@kernel
+@inlined
 def settle(t, n, new, old, bound, trace):
     """Make the n new prefixes, but for those that were struck, the old ones; returns how many they are.
 
@@ -271,7 +271,7 @@ def settle(t, n, new, old, bound, trace):
     return alive
 
 
-@kernel
+@inlined
 def trace_back(trace, place, path):
     """Write the labelling whose last prefix is at `place`."""
     for t in range(len(path) - 1, -1, -1):
@@ -330,11 +330,11 @@ def search(scores, bound, track, width, floor, path):
     return old.score[best], exact
 
 
-@kernel
+@inlined
 def tracked_cost(track, scores, path):
     """What the tracked terms cost for a whole labelling."""
     row, hits = np.zeros(len(track.more), np.int64), np.empty(track.hits, np.int64)
-    cost, run, before = 0.0, 0, scores.unary.shape[1]
+    cost, run, before = 0.0, ZERO, scores.unary.shape[1]
     for t in range(len(path)):
         z = np.int64(path[t])
         cost += advance(track, scores, t, before, run, z, row, hits)
@@ -343,9 +343,9 @@ def tracked_cost(track, scores, path):
     return cost
 
 
-@kernel
+@inlined
 def pay(scores, multiplier, unary, step):
-    """Scores in which every start of a block of z costs multiplier[z]: all labels pay, those that stay are paid back."""
+    """Scores in which every start of a block of z costs multiplier[z]: all labels pay, those that stay get it back."""
     T, Y = unary.shape
     for t in range(T):
         for y in range(Y):
@@ -355,7 +355,7 @@ def pay(scores, multiplier, unary, step):
             step[k, y, y] = scores.step[k, y, y] + multiplier[y]
 
 
-@kernel
+@inlined
 def improve(multiplier, track, path, gap):
     """Polyak's subgradient step towards multipliers under which the best labelling has an allowed number of blocks.
 
@@ -385,12 +385,12 @@ def improve(multiplier, track, path, gap):
     return moved
 
 
-@kernel
+@inlined
 def relax(scores, track, least, bound, path):
     """Labellings without the tracked terms, multipliers paid: the best one met by its true value is written.
 
-    Returns (its value, an upper bound on the value of any labelling); `bound` is left as the search needs it, unless
-    the two are equal or the bound is below `least`.
+    Returns (its value, an upper bound on the value of any labelling), which may be below `least`.  The multipliers that
+    belong to it are left in `bound`.
     """
     T, Y = scores.unary.shape
     multiplier, step, unary = np.zeros(Y), scores.step.copy(), np.empty((T, Y))
@@ -409,12 +409,18 @@ def relax(scores, track, least, bound, path):
             copy(trial, path)
         if value >= a_little_below(ceiling) or ceiling < least or not improve(multiplier, track, trial, top - value):
             break
-    pay(scores, bound.multiplier, unary, step)
-    max_backward(unary, step, scores.kind, bound.ahead)
     return value, ceiling
 
 
-@kernel
+@inlined
+def look_ahead(scores, bound):
+    """Fill bound.ahead."""
+    step, unary = scores.step.copy(), np.empty(scores.unary.shape)
+    pay(scores, bound.multiplier, unary, step)
+    max_backward(unary, step, scores.kind, bound.ahead)
+
+
+@inlined
 def search_sequence(scores, track, widths, least, path):
     """Write the best labelling of one sequence: Viterbi if that obeys, else a search.
 
@@ -429,6 +435,7 @@ def search_sequence(scores, track, widths, least, path):
         return value, value
     if ceiling < least:
         return value, ceiling
+    look_ahead(scores, bound)
     floor = max(a_little_below(value), least)
     for width in widths:
         found, exact = search(scores, bound, track, width, floor, trial)
@@ -441,18 +448,6 @@ def search_sequence(scores, track, widths, least, path):
     return value, ceiling
 
 
-class Scorer(NamedTuple):
-    """Sequences and the weights that score their labels, as in SequenceBatch and ChainWeights."""
-
-    offsets: np.ndarray
-    indptr: np.ndarray
-    indices: np.ndarray
-    values: np.ndarray
-    kind: np.ndarray
-    tokens: np.ndarray
-    step: np.ndarray
-
-
 class Scoring(NamedTuple):
     """How sequences are scored for a search:  scale * score of the model + bonus - costs of local rules.
 
@@ -462,7 +457,7 @@ class Scoring(NamedTuple):
     known   (n_tokens,) labels, or empty: other labels than a known one are forbidden
     """
 
-    scorer: Scorer
+    scorer: NamedTuple
     costs: NamedTuple
     step: np.ndarray
     scale: float
@@ -470,7 +465,7 @@ class Scoring(NamedTuple):
     known: np.ndarray
 
 
-@kernel
+@inlined
 def local_scores(scoring, i):
     """The Scores of sequence i."""
     scorer, costs, bonus, known = scoring.scorer, scoring.costs, scoring.bonus, scoring.known

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numba import njit
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
@@ -24,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from semistruct.batch import UNKNOWN, SequenceBatch, ranges
 from semistruct.chain.inference import ChainWeights
 from semistruct.chain.posterior import posterior, summed_steps
+from semistruct.solvers.crf_kernels import gather
 from semistruct.solvers.merging import merged
 from semistruct.threads import spread
 
@@ -74,20 +74,6 @@ class Solution:
     stop: str  # "converged" or "max_iterations"
 
 
-@njit(cache=True, nogil=True)
-def _gather(which, ptr, rows, values, of, out):
-    """out[f] = sum over the tokens that have feature f of its value times of[token]."""
-    stride = 0 if len(values) == 1 else 1
-    Y = of.shape[1]
-    for f in which:
-        for y in range(Y):
-            out[f, y] = 0.0
-        for j in range(ptr[f], ptr[f + 1]):
-            t, v = rows[j], values[j * stride]
-            for y in range(Y):
-                out[f, y] += v * of[t, y]
-
-
 class Columns:
     """The tokens of every feature."""
 
@@ -101,7 +87,7 @@ class Columns:
     def gather(self, of: np.ndarray) -> np.ndarray:
         """(F, Y): for every feature the sum over its tokens of its value times `of` (n_tokens, Y)."""
         out = np.empty((self.n_features, of.shape[1]))
-        spread(_gather, np.arange(self.n_features), *self.arrays, of, out, n_jobs=self.n_jobs)
+        spread(gather, np.arange(self.n_features), *self.arrays, of, out, n_jobs=self.n_jobs)
         return out
 
 

@@ -13,11 +13,11 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-MOVES = 10  # of mass per visit of an example
+from semistruct.solvers.multiclass_kernels import visit
+
 CHECK_EVERY = 5  # passes
 
 
@@ -29,40 +29,6 @@ class ClassWeights:
     alpha: np.ndarray
     primal: float
     gap: float
-
-
-@njit(cache=True, nogil=True)
-def visit(order, indptr, indices, data, norm2, y, C, cost, W, alpha):
-    """Improve the dual variables of each example in turn, and W with them."""
-    K = W.shape[1]
-    h, change = np.empty(K), np.empty(K)
-    for i in order:
-        if C[i] <= 0 or norm2[i] == 0:
-            continue
-        for c in range(K):
-            h[c], change[c] = cost[y[i], c], 0.0
-        for j in range(indptr[i], indptr[i + 1]):
-            for c in range(K):
-                h[c] += data[j] * W[indices[j], c]
-        for _ in range(MOVES):
-            up, low = 0, -1
-            for c in range(K):
-                if h[c] > h[up]:
-                    up = c
-                if alpha[i, c] > 0 and (low < 0 or h[c] < h[low]):
-                    low = c
-            size = min(alpha[i, low], (h[up] - h[low]) / (2 * C[i] * norm2[i]))
-            if low == up or size <= 1e-12:
-                break
-            alpha[i, low] = 0.0 if size == alpha[i, low] else alpha[i, low] - size
-            alpha[i, up] += size
-            change[low] += C[i] * size
-            change[up] -= C[i] * size
-            h[low] += C[i] * size * norm2[i]
-            h[up] -= C[i] * size * norm2[i]
-        for j in range(indptr[i], indptr[i + 1]):
-            for c in range(K):
-                W[indices[j], c] += data[j] * change[c]
 
 
 def hinge(scores: np.ndarray, cost: np.ndarray) -> np.ndarray:
@@ -96,7 +62,7 @@ def solve_classes(
             if gap <= tol * primal:
                 return ClassWeights(W, alpha, primal, gap)
         if passes < max_passes:
-            visit(rng.permutation(n), *rows, norm2, y, C, cost, W, alpha)
+            visit(rng.permutation(n), rows, norm2, y, C, cost, W, alpha)
     text = f"stopped after {max_passes} passes at a relative duality gap of {gap / primal:.2%}, {tol:.2%} was asked for"
     warnings.warn(text, ConvergenceWarning, stacklevel=2)
     return ClassWeights(W, alpha, primal, gap)

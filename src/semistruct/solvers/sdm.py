@@ -109,7 +109,7 @@ class DualState:
         kernels.copy_gram(old, new)
         self.sets = new
 
-    def rebased(self, problem: Problem, rows: kernels.Rows) -> DualState:
+    def rebased(self, problem: Problem, rows: kernels.Sequences) -> DualState:
         """A feasible start for the same examples with other targets or other C_i."""
         sets = kernels.Sets(*(array.copy() for array in self.sets))
         chain = ChainWeights(np.empty_like(self.chain.tokens), np.empty_like(self.chain.trans))
@@ -264,10 +264,10 @@ class Workbench:
         return float(0.5 * (w @ w + t @ t) + self.problem.weight @ self.hinge)
 
 
-_known_rows: WeakKeyDictionary[SequenceBatch, kernels.Rows] = WeakKeyDictionary()
+_known_rows: WeakKeyDictionary[SequenceBatch, kernels.Sequences] = WeakKeyDictionary()
 
 
-def _rows(batch: SequenceBatch, n_jobs: int | None) -> kernels.Rows:
+def _rows(batch: SequenceBatch, n_jobs: int | None) -> kernels.Sequences:
     """The sequences with the products of their tokens, which are kept for as long as the batch is."""
     if batch in _known_rows:
         return _known_rows[batch]
@@ -275,7 +275,7 @@ def _rows(batch: SequenceBatch, n_jobs: int | None) -> kernels.Rows:
     first = starts(size if size.sum() <= PRODUCT_LIMIT else np.zeros_like(size))
     binary = len(batch.values) == 1 and batch.values[0] == 1  # whole numbers, which 32 bits hold exactly
     product = np.empty(first[-1], np.float32 if binary else np.float64)
-    rows = kernels.Rows(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
+    rows = kernels.Sequences(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
     if len(product):
         spread(kernels.token_products, np.arange(len(batch)), rows, n_jobs=n_jobs)
     _known_rows[batch] = rows

@@ -8,12 +8,12 @@ Step features count once in table 0, and once more in the table of their kind if
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from semistruct.chain.kernels import copy, equal, path_score, token_scores, viterbi
+from semistruct.compiled import kernel
 
 
-class Rows(NamedTuple):
+class Sequences(NamedTuple):
     """The sequences, as in SequenceBatch, with the products of their tokens where these fit into memory.
 
     product[product_start[i] + t * T_i + s] = x_t . x_s for the tokens t, s of sequence i
@@ -63,26 +63,26 @@ class W(NamedTuple):
     step: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def labellings(sets, i, T, n):
     """The first n labellings of example i, (n, T)."""
     a = sets.label_start[i]
     return sets.labels[a : a + n * T].reshape(n, T)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def masses(sets, i, n):
     a = sets.slot_start[i]
     return sets.alpha[a : a + n], sets.loss[a : a + n]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def slot_gram(sets, i):
     a, room = sets.gram_start[i], sets.room[i]
     return sets.gram[a : a + room * room].reshape(room, room)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_violators(which, rows, goal, sets, w, hinge, mean, found):
     """Loss-augmented Viterbi at fixed w: hinge[i] = max_y h(y), mean[i] = sum_s alpha_s h_s, found = the argmax."""
     longest = 0
@@ -109,7 +109,7 @@ def find_violators(which, rows, goal, sets, w, hinge, mean, found):
         hinge[i] = viterbi(unary, w.step, kind, all_best[: b - a], found[a:b]) - at_target
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dot(indices, values, a0, a1, b0, b1):
     """The dot product of two sparse rows with increasing indices."""
     stride = 0 if len(values) == 1 else 1
@@ -126,14 +126,14 @@ def dot(indices, values, a0, a1, b0, b1):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def token_product(rows, t, s):
     """x_t . x_s for two tokens counted over all sequences."""
     p = rows.indptr
     return dot(rows.indices, rows.values, p[t], p[t + 1], p[s], p[s + 1])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def token_products(which, rows):
     """Fill rows.product."""
     for i in which:
@@ -144,7 +144,7 @@ def token_products(which, rows):
                 square[t, s] = square[s, t] = token_product(rows, a + t, a + s)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hamming(path, target, cost):
     """The loss of `path`: the cost of every token whose label is not the target's."""
     total = 0.0
@@ -154,7 +154,7 @@ def hamming(path, target, cost):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_steps(table, kind, target, path, amount):
     """table (K, Y, Y) += amount * the step part of psi for the labelling `path`."""
     for t in range(1, len(path)):
@@ -167,7 +167,7 @@ def add_steps(table, kind, target, path, amount):
                 table[k, path[t - 1], path[t]] -= amount
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gram_row(i, rows, target, here, last, row, trial):
     """row[s] = psi_last . psi_s for s <= last; `trial` (K, Y, Y) is all zero before and after.
 
@@ -197,7 +197,7 @@ def gram_row(i, rows, target, here, last, row, trial):
     add_steps(trial, kind, target, new, -1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def append_slot(i, rows, goal, sets, path, mass, trial):
     """Add a labelling that is not in the working set yet."""
     a, b, n = rows.offsets[i], rows.offsets[i + 1], sets.used[i]
@@ -212,7 +212,7 @@ def append_slot(i, rows, goal, sets, path, mass, trial):
         gram[s, n] = gram[n, s]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drop_empty(i, T, sets):
     """Forget the labellings of example i that have no mass, but for the target."""
     old = sets.used[i]
@@ -234,7 +234,7 @@ def drop_empty(i, T, sets):
     sets.used[i] = n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_gram(old, new):
     """Move the products of the slots to working sets with more room."""
     for i in range(len(old.room)):
@@ -244,7 +244,7 @@ def copy_gram(old, new):
                 after[s, r] = before[s, r]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def insert(which, rows, goal, sets, found, trial, full):
     """Put the labellings `found` into the working sets; marks in full (n,) the examples that have no room."""
     for i in which:
@@ -259,7 +259,7 @@ def insert(which, rows, goal, sets, found, trial, full):
             append_slot(i, rows, goal, sets, path, 0.0, trial)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def disagreement(here):
     """The positions where the labellings `here` (n, T) are not all equal, and the steps that touch them."""
     n, T = here.shape
@@ -282,7 +282,7 @@ def disagreement(here):
     return where[:p], edges[:e]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def slot_values(a, rows, w, here, loss, where, edges, h):
     """h[s], up to a constant that all slots share; only positions where they differ are scored."""
     U = np.empty((len(where), w.tokens.shape[1]))
@@ -298,7 +298,7 @@ def slot_values(a, rows, w, here, loss, where, edges, h):
         h[s] = v
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def balance(h, alpha, gram, C, tol, max_pairs):
     """Move mass between pairs of slots until the values of those with mass are within tol of the largest.
 
@@ -332,7 +332,7 @@ def balance(h, alpha, gram, C, tol, max_pairs):
     return first
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_weights(a, rows, w, here, change, where, edges):
     """w -= sum_s change[s] * f(x, y_s) for changes that sum to zero, where the labellings differ."""
     K, Y = w.trans.shape[:2]
@@ -360,7 +360,7 @@ def move_weights(a, rows, w, here, change, where, edges):
                 w.step[k, y, z] -= change[s]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def improve(which, rows, goal, sets, w, tol, max_pairs, apart):
     """Balance the working set of each example in turn; apart[i] = C_i * how far its values were apart before."""
     for i in which:
@@ -381,7 +381,7 @@ def improve(which, rows, goal, sets, w, tol, max_pairs, apart):
             move_weights(a, rows, w, here, change, where, edges)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rebase(rows, goal, old_weight, sets, w, trial):
     """Carry the dual variables over to new targets and new C_i; writes the w they stand for.
 
