@@ -2,9 +2,11 @@
 
 from itertools import pairwise
 
+import numpy as np
 from hypothesis import strategies as st
 
 from semistruct.rules import Function
+from semistruct.rules.event_kernels import penalty, total_of
 from semistruct.rules.vocabulary import VOCABULARY
 
 LABELS = ["a", "b", "c", "d"]
@@ -161,3 +163,20 @@ def cases(draw, functions=False, max_rules=6):
     X, y, labels = draw(corpora())
     some = st.lists(descriptions(labels, functions), max_size=max_rules)
     return X, y, labels, draw(st.one_of(some, st.just(EVERY_KIND)) if set(labels) >= set("abc") else some)
+
+
+class Tally:
+    """The counts of a labelled corpus and what they cost, by the kernels."""
+
+    def __init__(self, tables, y, n_jobs=None):
+        lengths = np.diff(tables.offsets)
+        self.counts, totals = tables.count(y, n_jobs), np.zeros(tables.n_terms)
+        self.instance = np.array(
+            [
+                penalty(tables.targets, tables.instance, row, float(n), 1.0)
+                for row, n in zip(self.counts, lengths, strict=True)
+            ]
+        )
+        total_of(self.counts, totals)
+        self.corpus = penalty(tables.targets, tables.corpus, totals, float(lengths.sum()), float(len(tables)))
+        self.penalty = self.instance.sum() + self.corpus

@@ -11,8 +11,8 @@ import brute_rules
 from matching_cases import agrees, hard, level, matching_cases, near, not_above, random_case, some_known
 from rule_strategies import EVERY_KIND
 from semistruct.batch import UNKNOWN
-from semistruct.search.best import find_best, growing_widths, tracked
-from semistruct.search.search_kernels import keep_best, nth_largest
+from semistruct.search.best import Aim, find_best, growing_widths, tracked
+from semistruct.search.search_kernels import Prefixes, keep_best, nth_largest
 from strategies import seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -33,18 +33,12 @@ class Wishes:
     scale: float = 1.0
     known: np.ndarray | None = None
     bonus: np.ndarray | None = None
-    price: np.ndarray | None = None
 
     def value(self, case, i, path):
         total = self.scale * case.scores[i][path] - case.instance(i, path)
         if self.bonus is not None:
             total += sum(self.bonus[case.batch.offsets[i] + t, z] for t, z in enumerate(path))
-        if self.price is not None:
-            total -= sum(self.price[k] * self.count(case, k, i, path) for k in case.tables.corpus)
         return total
-
-    def count(self, case, k, i, path):
-        return len(case.tables.terms[k].event.places(case.X[i], case.names(path)))
 
     def values(self, case, i):
         """Of every labelling that is allowed."""
@@ -55,21 +49,15 @@ class Wishes:
 @st.composite
 def wishes(draw, case):
     rng = np.random.default_rng(draw(seeds))
-    price = np.zeros(case.tables.n_terms)
-    price[case.tables.corpus] = rng.normal(0, 3, len(case.tables.corpus))
     return Wishes(
         draw(st.sampled_from([1.0, 1.0, 0.1, 3.0, 0.0])),
         draw(st.sampled_from([None, some_known(rng, case)])),
         draw(st.sampled_from([None, rng.normal(0, 5, (case.batch.n_tokens, case.Y))])),
-        draw(st.sampled_from([None, price])),
     )
 
 
 def find(case, wish, **options):
-    return find_best(
-        case.batch, case.weights, case.tables,
-        scale=wish.scale, known=wish.known, bonus=wish.bonus, price=wish.price, **options,
-    )  # fmt: skip
+    return find_best(case.batch, case.weights, case.tables, Aim(wish.scale, wish.bonus, wish.known), **options)
 
 
 def check_the_best(case, wish, found, k):
@@ -130,7 +118,7 @@ REPEATED = [
 
 @pytest.mark.parametrize("rules", REPEATED, ids=[" ".join(next(iter(rule)) for rule in rules) for rules in REPEATED])
 def test_longer_sequences(rules):
-    """Many prefixes that differ in their counts only, some of which dominate others; tolls on blocks."""
+    """Many prefixes that differ in their counts only, some of which dominate others; multipliers of blocks."""
     rng = np.random.default_rng(len(str(rules)))
     for size in (0.7, 3.0):
         case = random_case(rng, [7, 7, 6, 6], "abc", rules, size=size)
@@ -183,35 +171,16 @@ def test_many_sequences_of_two_labels(rules):
         check_the_bounds(case, Wishes(), find(case, Wishes(), width=1))
 
 
-CORPUS_KINDS = [
-    {"count": {"a": 1, "b": 2}},
-    {"count": {"a": 1, "b": 2}, "of": "tokens"},
-    {"proportion": {"a": 0.5, "c": 0.1}},
-    {"pattern": "[a-z]+|.", "are": ["b"], "level": "corpus"},
-    {"change_only_on": ["punctuation"], "fraction": 0.1, "level": "corpus"},
-]
-
-
-@pytest.mark.parametrize("rule", CORPUS_KINDS, ids=lambda rule: next(iter(rule)))
-def test_events_of_corpus_rules_have_a_price(rule):
-    rng = np.random.default_rng(9)
-    case = random_case(rng, [1, 4, 5], "abc", [rule, {"at_most_once": "all", "weight": 2}])
-    for _ in range(3):
-        price = np.zeros(case.tables.n_terms)
-        price[case.tables.corpus] = rng.normal(0, 6, len(case.tables.corpus))
-        check_the_best(case, Wishes(price=price), find(case, Wishes(price=price)), 1)
-
-
 @pytest.mark.parametrize("rules", [*REPEATED, *TWO_LABELS], ids=str)
 def test_blocks_are_counted_as_far_as_they_must_be(rules):
-    """Of the terms that count the blocks of a label, one is used for the tolls that sees all the limits."""
+    """Of the terms that count the blocks of a label, one is used for the multipliers that sees all the limits."""
     case = random_case(np.random.default_rng(0), [2], "abc", rules)
     track = tracked(case.tables)
     for z in np.flatnonzero(track.blocks >= 0):
         limits = [limit for limit in (track.least[z], track.most[z]) if limit < 1000]
         assert track.cap[track.blocks[z]] > max(limits, default=0)
-    for term, cap in zip(track.term, track.cap, strict=True):
-        low, high = case.tables.targets.low[term], case.tables.targets.high[term]
+    for target, cap in zip(track.targets, track.cap, strict=True):
+        low, high = target["low"], target["high"]
         assert all(cap > bound for bound in (low, high) if np.isfinite(bound))
 
 
@@ -251,7 +220,7 @@ def test_some_narrow_searches_are_not_exact():
 @pytest.mark.parametrize(
     ("rule", "share"), [({"at_most_once": "all"}, 0.4), ({"present": ["a", "b", "c"]}, 0.95)], ids=["most", "least"]
 )
-def test_tolls_make_bounds_sharper(rule, share):
+def test_multipliers_make_bounds_sharper(rule, share):
     """Without them a bound would be the score of a labelling that breaks the rule; they close some of that gap."""
     case = random_case(np.random.default_rng(1), [8] * 40, "abc", [rule], size=1.0)
     free = find(replace(case, rules=[]), Wishes()).values[:, 0]
@@ -277,7 +246,7 @@ def test_the_best_candidates_are_kept_in_their_order(bounds, data):
     numbers = [np.arange(n) for _ in range(3)]
     rows = np.arange(2 * n).reshape(n, 2)
     kept = sorted(sorted(range(n), key=lambda i: (-sum(bounds[i]), i))[:width])
-    assert keep_best(width, n, score, rest, *numbers, rows, np.empty(n)) == width
+    assert keep_best(width, n, Prefixes(score, rest, *numbers, rows), np.empty(n)) == width
     assert [(a, b) for a, b in zip(score[:width], rest[:width], strict=True)] == [bounds[i] for i in kept]
     for column in numbers:
         assert column[:width].tolist() == kept

@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import brute_rules
-from rule_strategies import EVERY_KIND, VOCABULARY_OF_WORDS, built, cases
+from rule_strategies import EVERY_KIND, VOCABULARY_OF_WORDS, Tally, built, cases
 from semistruct.errors import DataError
 from semistruct.rules import AtMostOnce, ChangeOnlyOn, Count, Pattern, Proportion, Rules, StartsWith, Words
 from semistruct.rules.base import HARD
@@ -46,7 +46,7 @@ def test_tallies_count_events_and_price_them(case):
     X, y, labels, rules = case
     ruleset = rules_of(rules)
     tables = ruleset.compile(X, labels)
-    tally = tables.tally(numbers(y, labels))
+    tally = Tally(tables, numbers(y, labels))
     assert len(tables) == len(X)
     assert [term.text for term in tables.terms] == [term.text for _, term in ruleset.terms(labels)]
     for k, term in enumerate(tables.terms):
@@ -59,7 +59,7 @@ def test_tallies_count_events_and_price_them(case):
 @given(cases())
 def test_a_tally_tells_sequences_and_corpus_apart(case):
     X, y, labels, rules = case
-    tally = rules_of(rules).compile(X, labels).tally(numbers(y, labels))
+    tally = Tally(rules_of(rules).compile(X, labels), numbers(y, labels))
     by_level = {"instance": [], "corpus": []}
     for rule in map(brute_rules.complete, rules):
         by_level[rule["level"]].append(rule)
@@ -76,7 +76,7 @@ def test_counts_follow_the_moves(case, data):
     ruleset = rules_of(rules)
     tables = ruleset.compile(X, labels)
     now = numbers(y, labels)
-    counts, totals = tables.count(now), np.empty(tables.n_terms)
+    counts, totals, work = tables.count(now), np.empty(tables.n_terms), np.empty(tables.room, np.int64)
     total_of(counts, totals)
     for _ in range(data.draw(st.integers(1, 5), "moves")):
         i = data.draw(st.integers(0, len(X) - 1), "sequence")
@@ -85,11 +85,11 @@ def test_counts_follow_the_moves(case, data):
         new = data.draw(st.lists(st.integers(0, len(labels) - 1), min_size=e - s, max_size=e - s), "labels")
         first, path = tables.offsets[i], now[tables.offsets[i] : tables.offsets[i + 1]]
         totals -= counts[i]
-        count_window(tables.events, first, path, s, e, -1.0, counts[i])
+        count_window(tables.events, first, path, s, e, -1.0, counts[i], work)
         path[s:e] = new
-        count_window(tables.events, first, path, s, e, 1.0, counts[i])
+        count_window(tables.events, first, path, s, e, 1.0, counts[i], work)
         totals += counts[i]
-        recount = tables.tally(now)
+        recount = Tally(tables, now)
         assert counts.tolist() == recount.counts.tolist()
         assert totals.tolist() == recount.counts.sum(axis=0).tolist()
         found = penalty(tables.targets, tables.instance, counts[i], float(len(X[i])), 1.0)
@@ -106,7 +106,7 @@ def test_threads_do_not_matter(n_jobs):
     X = [rng.choice(VOCABULARY_OF_WORDS, n).tolist() for n in rng.integers(1, 9, 200)]
     y = [rng.choice(labels, len(words)).tolist() for words in X]
     tables = rules_of(EVERY_KIND).compile(X, labels)
-    wanted, found = (tables.tally(numbers(y, labels), n) for n in (1, n_jobs))
+    wanted, found = (Tally(tables, numbers(y, labels), n) for n in (1, n_jobs))
     assert found.counts.tolist() == wanted.counts.tolist()
     assert found.instance.tolist() == wanted.instance.tolist()
     assert found.corpus == wanted.corpus
@@ -119,7 +119,7 @@ def test_columns_beside_the_words_change_nothing(case):
     X, y, labels, rules = case
     columns = [[(word, "tag") for word in words] for words in X]
     ruleset = rules_of([rule for rule in rules if "function" not in rule])
-    found, wanted = (ruleset.compile(x, labels).tally(numbers(y, labels)) for x in (columns, X))
+    found, wanted = (Tally(ruleset.compile(x, labels), numbers(y, labels)) for x in (columns, X))
     assert found.counts.tolist() == wanted.counts.tolist()
     assert ruleset.penalty(columns, y, labels) == ruleset.penalty(X, y, labels)
 
@@ -151,7 +151,7 @@ def test_rules_about_words_refuse_features(rule, X, form):
 
 def test_rules_about_labels_take_features():
     rules = [StartsWith("a"), AtMostOnce(), Proportion({"a": 0.5}), Count({"b": 1})]
-    tally = Rules(rules).compile(FEATURES, ["a", "b"]).tally(np.array([0, 1, 1]))
+    tally = Tally(Rules(rules).compile(FEATURES, ["a", "b"]), np.array([0, 1, 1]))
     # the second sequence does not start with a; a third of the tokens is a, and that is 100/6 percent off
     assert tally.instance.tolist() == [0.0, 1000.0]
     assert same(tally.corpus, 1000 * (100 / 6) ** 2)
@@ -162,17 +162,17 @@ def test_functions_are_kept_aside():
     tables = Rules(rules).compile([["x"]], ["a", "b"])
     assert [rule.text for rule in tables.functions] == ["mine"]
     assert tables.n_terms == 1
-    assert tables.tally(np.array([1])).penalty == 1000.0
+    assert Tally(tables, np.array([1])).penalty == 1000.0
 
 
 def test_labels_are_numbered_as_they_are_given():
     X, rules = [["x", "y"]], Rules([StartsWith("b"), Proportion({"a": 1}, unit="fraction", weight=8)])
     for labels, y in [(("a", "b"), [0, 1]), (("b", "a"), [1, 0])]:
-        assert rules.compile(X, labels).tally(np.array(y)).penalty == 1000 + 8 * 0.25
+        assert Tally(rules.compile(X, labels), np.array(y)).penalty == 1000 + 8 * 0.25
 
 
 def test_no_rules_cost_nothing():
-    tally = Rules([]).compile([["x", "y"], ["z"]], ["a"]).tally(np.zeros(3, np.int16))
+    tally = Tally(Rules([]).compile([["x", "y"], ["z"]], ["a"]), np.zeros(3, np.int16))
     assert tally.penalty == 0.0
     assert tally.counts.shape == (2, 0)
 
@@ -184,4 +184,4 @@ def test_a_share_of_nothing_is_as_it_should_be():
         [ChangeOnlyOn("punctuation", fraction=0.5), Words("pp", are="b", fraction=1)],
     )
     assert Rules(rules).penalty(X, y, ["a", "b"]) == 0.0
-    assert Rules(rules).compile(X, ["a", "b"]).tally(np.array([0, 0])).penalty == 0.0
+    assert Tally(Rules(rules).compile(X, ["a", "b"]), np.array([0, 0])).penalty == 0.0

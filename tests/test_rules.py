@@ -11,7 +11,7 @@ from hypothesis import given
 from pydantic import ValidationError
 
 import brute_rules
-from rule_strategies import EVERY_KIND, built
+from rule_strategies import EVERY_KIND, Tally, built
 from rule_strategies import rules as some_rules
 from semistruct.errors import ParameterError
 from semistruct.rules import (
@@ -47,7 +47,7 @@ def cost(rule, *pairs, labels=LABELS):
     found = Rules([rule]).penalty(X, y, labels)
     if not isinstance(rule, Function):
         numbers = np.array([labels.index(label) for row in y for label in row], np.int16)
-        tally = Rules([rule]).compile(X, labels).tally(numbers)
+        tally = Tally(Rules([rule]).compile(X, labels), numbers)
         assert tally.penalty == pytest.approx(found, rel=1e-9, abs=1e-9)
     return found
 

@@ -54,7 +54,7 @@ class Track(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Of one sequence: unary (T, Y), step (K, Y, Y), kind (T,) as in `chain.kernels`, the costs of local rules subtracted.
+    """Of one sequence: unary (T, Y), step (K, Y, Y), kind (T,) as in `chain.kernels`, less the costs of local rules.
 
     first  the number of its first token
     """
@@ -338,7 +338,7 @@ def tracked_cost(track, scores, path):
     for t in range(len(path)):
         z = np.int64(path[t])
         cost += advance(track, scores, t, before, run, z, row, hits)
-        run = run + 1 if z == before else 1
+        run = run + 1 if z == before else ZERO + 1
         before = z
     return cost
 

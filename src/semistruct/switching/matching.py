@@ -201,5 +201,5 @@ def change_points(tables: RuleTables) -> np.ndarray:
     marked = np.zeros(tables.n_terms, bool)
     for k, term in enumerate(tables.terms):
         marked[k] = isinstance(term.event, StepEvent) and term.event.mark is not None
-    bound = tables.step_tests[:, marked].any(axis=1)
+    bound = np.asarray(tables.step_tests[:, marked].any(axis=1))
     return np.append(~bound[tables.events.step_class], True)
