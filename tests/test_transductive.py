@@ -62,16 +62,16 @@ BLOCKS = {
 
 
 def local_bits(tokens, y):
-    """One per place, in the order of tokens, and of rules at a token; then those of the steps."""
+    """One per place and rule: at each token those about the token, then those about the step into it."""
     out, last = [], len(tokens) - 1
     for t, (token, label) in enumerate(zip(tokens, y, strict=True)):
         out += [label in "xy"] if t == 0 else []
         out += [label in "xz"] if t == last else []
         out += [label == "z"] if token == "c" else []
         out += [label != "y"] if token in "cd" else []
-    for t in range(1, len(tokens)):
-        out += [y[t] == y[t - 1]] if tokens[t - 1] != "," else []
-        out += [(y[t - 1], y[t]) != ("z", "x")]
+        if t > 0:
+            out += [y[t] == y[t - 1]] if tokens[t - 1] != "," else []
+            out += [(y[t - 1], y[t]) != ("z", "x")]
     return out
 
 
