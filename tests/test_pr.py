@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from semistruct.methods.projected import SETTLED, PosteriorRegularization
 from sklearn.base import clone
 
 import brute_projection
@@ -32,7 +33,6 @@ from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.methods.crf import LikelihoodLearner
 from semistruct.methods.daso import DASO, PUBLISHED
-from semistruct.methods.projected import SETTLED, PosteriorRegularization
 from semistruct.rules import (
     AtMostOnce,
     Function,

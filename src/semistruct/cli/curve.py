@@ -68,7 +68,7 @@ def curve(
         found = learning_curve(
             corpus, [x for pool in pools for x in pool] if pools else None,
             rules_of(rules),
-            folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, jobs=jobs, show=show,
+            folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, show=show, n_jobs=jobs,
         )  # fmt: skip
     if output is not None:
         from semistruct.report.plots import learning_curve as draw

@@ -14,7 +14,8 @@ from semistruct.corpus import Example
 from semistruct.datasets import make_citations
 from semistruct.errors import DataError
 from semistruct.labels import spans
-from semistruct.methods import SSVM, AnnealedSSVM
+from semistruct.methods.annealed import AnnealedSSVM
+from semistruct.methods.ssvm import SSVM
 from semistruct.report.plots import learning_curve
 from semistruct.rules import Rules
 

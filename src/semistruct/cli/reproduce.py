@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from semistruct.experiments.plan import Config
     from semistruct.experiments.records import Results
 
-CORPORA = ("citations", "headers", "apartments", "synthetic")
 EPILOG = """Example: semistruct data get citations -o refs && semistruct reproduce citations --data refs -o out
 
 The folder of --data has train.tsv, dev.tsv, unlabeled.txt and perhaps test.tsv; without a test part, the rest of the
@@ -51,12 +50,13 @@ def reproduce(
     as_json: AsJson = False,
 ) -> None:
     """Compare the methods on one corpus, as the literature does: few labels, several draws, tables and a report."""
+    from semistruct.experiments.lineup import RULES
     from semistruct.experiments.plan import QUICK_DRAWS, SETTINGS, Frame, chosen_methods, chosen_sizes, planned
     from semistruct.experiments.records import Results
     from semistruct.experiments.runner import run_all
     from semistruct.experiments.view import CHOICES
 
-    _one_of("corpus", corpus, CORPORA)
+    _one_of("corpus", corpus, tuple(RULES))
     _one_of("--features", features, ("paper", "default"))
     _one_of("--setting", setting, SETTINGS)
     _one_of("--decode", decode, ("plain", "rules", "both"))
@@ -73,15 +73,14 @@ def reproduce(
     stopped = False
     try:
         with _progress(len(configs)) as show:
-            run_all(material, configs, results, jobs=jobs, show=show)
+            run_all(material, configs, results, n_jobs=jobs, show=show)
     except KeyboardInterrupt:
         stopped = True
     written = _write(results, output, select, decode)
     missing = sum(results.find(config) is None for config in configs)
-    told = {"corpus": material.title, "folder": str(output), "runs": len(results.records), "missing": missing}
-    print_result(
-        {**told, "files": [str(path) for path in written], **_answers(results, select, decode)}, as_json, _told
-    )
+    runs = {"corpus": material.title, "folder": str(output), "runs": len(results.records), "missing": missing}
+    files = [str(path) for path in written]
+    print_result({**runs, "files": files, **_answers(results, select, decode)}, as_json, _report)
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -152,7 +151,7 @@ def _answers(results: Results, select: str, decode: str) -> dict[str, Any]:
     return {"warnings": warnings_of(view), "answers": answers}
 
 
-def _told(result: dict[str, Any]) -> Iterator[Any]:
+def _report(result: dict[str, Any]) -> Iterator[Any]:
     for warning in result["warnings"]:
         yield f"note: {warning}"
     for row in result["answers"]:

@@ -49,8 +49,8 @@ def warnings_of(view: View) -> list[str]:
 
 def _best(view: View, size: str, best: str) -> str:
     scores = view.scores(best, size, view.main)
-    spread = statistics.spread(scores)
-    shown = "" if isnan(spread) else f" ± {100 * spread:.1f}"
+    deviation = statistics.deviation(scores)
+    shown = "" if isnan(deviation) else f" ± {100 * deviation:.1f}"
     draws = "one run" if len(scores) == 1 else f"{len(scores)} draws"
     accuracy = 100 * statistics.mean(scores)
     name = LINEUP[best].title

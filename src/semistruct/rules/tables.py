@@ -23,7 +23,7 @@ from semistruct.features.words import word_of
 from semistruct.rules.base import Rule, Term
 from semistruct.rules.event_kernels import count_sequences, penalty, total_of
 from semistruct.rules.events import Event, LengthEvent, OrderEvent, StartEvent, StepEvent, TokenEvent
-from semistruct.rules.vocabulary import Function
+from semistruct.rules.vocabulary.function import Function
 from semistruct.rules.words import WordTest
 from semistruct.threads import spread
 
