@@ -147,7 +147,8 @@ def test_corpus_rules_cost_no_more_than_they_save(seed):
     case = random_case(np.random.default_rng(seed), [4] * 6, "abc", rules, size=0.3)
     ruleset = Rules([built(rule) for rule in rules])
     before, after = (
-        decode_under(case.batch, case.weights, ruleset, case.X, case.labels, corpus=corpus) for corpus in (False, True)
+        decode_under(case.batch, case.weights, ruleset.compile(case.X, case.labels), corpus=corpus)
+        for corpus in (False, True)
     )
     worth = [-case.objective(found.labels[0], np.ones(6), 0.0) for found in (before, after)]
     assert worth[1] > worth[0]
