@@ -201,7 +201,8 @@ def test_settings_may_be_those_of_a_corpus():
 
 def test_lines_stand_in_the_order_they_ask_for():
     assert list(lineup.LINEUP) == [
-        "hmm", "crf", "ssvm", "annealed", "annealed-ours", "codl", "pr", "daso", "ap", "ge", "transductive", "continuous",
+        "hmm", "crf", "ssvm", "annealed", "annealed-ours", "codl", "pr", "daso", "ap", "ge", "transductive",
+        "continuous",
     ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from semistruct import SSVM, make_citations
 from semistruct.errors import DataError, ParameterError
+from semistruct.fitting import learners
 from semistruct.fitting.learners import MARGIN_C, MarginLearner
 
 ROUNDING = 1e-9
@@ -234,7 +235,7 @@ def test_known_labels_of_partly_labelled_sequences_are_learned():
 @pytest.mark.parametrize("seed", range(4))
 def test_unknown_labels_are_filled_in_until_they_stay(monkeypatch, seed):
     """The objective then is that of the best completions for the final weights, not of earlier ones."""
-    monkeypatch.setattr(supervised, "COMPLETIONS", 100)
+    monkeypatch.setattr(learners, "COMPLETIONS", 100)
     X, Y = noisy(12, seed=60 + seed)
     partial = hide(Y, seed=seed)
     partial[0][0] = Y[0][0]
@@ -265,7 +266,7 @@ def test_a_label_known_nowhere_else_survives_between_unknown_ones():
 
 def test_C_is_chosen_by_the_accuracy_on_dev(monkeypatch):
     tol = 1e-6
-    monkeypatch.setattr(supervised, "ROUGH_TOL", tol)  # near the optimum, where it does not matter how one got there
+    monkeypatch.setattr(learners, "ROUGH_GAP", tol)  # near the optimum, where it does not matter how one got there
     train, dev = real(*noisy(12, seed=20, flip=0.5), seed=0), real(*noisy(30, seed=21, flip=0.5), seed=1)
     model = SSVM(C="auto", tol=tol).fit(*train, dev=dev)
     alone = {C: SSVM(C=C, tol=tol).fit(*train).score(*dev) for C in MarginLearner.grid}
