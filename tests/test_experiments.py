@@ -17,7 +17,7 @@ from semistruct import Rules
 from semistruct.corpus import Example
 from semistruct.errors import DataError, ParameterError
 from semistruct.experiments import fitting, lineup, statistics
-from semistruct.experiments.material import from_folder, made
+from semistruct.experiments.material import from_folder, synthetic_material
 from semistruct.experiments.outcome import Judged
 from semistruct.experiments.plan import Config, Frame, chosen_methods, chosen_sizes, planned
 from semistruct.experiments.published import FIGURES, PRINTED, published
@@ -158,7 +158,7 @@ def test_folders_are_read(tmp_path):
 
 
 def test_synthetic_parts_differ():
-    few = made("apartments", few=True)
+    few = synthetic_material("apartments", few=True)
     assert few.synthetic
     assert few.title == "apartments (synthetic)"
     assert few.train.tokens[:5] != few.test.tokens[:5]
@@ -208,7 +208,7 @@ def test_lines_stand_in_the_order_they_ask_for():
 
 def test_the_best_setting_on_dev_data_is_taken():
     tries = [{"max_passes": 1, "tol": 100.0}, {"tol": 0.01}]
-    data = made("synthetic", few=True)
+    data = synthetic_material("synthetic", few=True)
     learn = data.train.tokens[:8], data.train.labels[:8]
     rules = Rules.from_file("citations-codl")
     setup = fitting.Setup(learn, (data.dev.tokens, data.dev.labels), [], "paper", rules, rules, tries, n_jobs=1)
@@ -225,7 +225,7 @@ def test_the_best_setting_on_dev_data_is_taken():
 
 @pytest.fixture(scope="module")
 def one_run():
-    data = made("synthetic", few=True)
+    data = synthetic_material("synthetic", few=True)
     return data, run(data, Frame("synthetic", quick=True), Config("annealed", "5", 1), n_jobs=1)
 
 
@@ -261,7 +261,7 @@ def test_records_are_plain_json(one_run):
 
 
 def test_reported_sequences_join_the_pool_where_that_is_wanted():
-    data = made("synthetic", few=True)
+    data = synthetic_material("synthetic", few=True)
     found = run(data, Frame("synthetic", setting="transductive", quick=True), Config("annealed", "5", 0, 10), n_jobs=1)
     assert found["data"]["unlabelled"] == 10 + len(data.test)
 

@@ -91,7 +91,7 @@ def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def _material(corpus: str, folder: Path | None, quick: bool) -> Material:
-    from semistruct.experiments.material import from_folder, made
+    from semistruct.experiments.material import from_folder, synthetic_material
 
     if corpus == "synthetic" and folder is not None:
         raise ParameterError("--data is not for synthetic, which is made by a generator")
@@ -101,7 +101,7 @@ def _material(corpus: str, folder: Path | None, quick: bool) -> Material:
     if corpus not in ("synthetic", "apartments"):
         hint = f"semistruct data get {corpus} -o {corpus}"
         raise ParameterError(f"name the folder with the {corpus} (--data); `{hint}` fetches them")
-    return made(corpus, few=quick)
+    return synthetic_material(corpus, few=quick)
 
 
 def _make(folder: Path) -> None:

@@ -79,10 +79,10 @@ def _rules(view: View, size: str, best: str) -> str:
     def gain(method: str) -> float:
         return 100 * (view.mean(method, size, "rules") - view.mean(method, size, "plain"))
 
-    told = [f"{gain(best):+.1f} points at prediction for {LINEUP[best].title}"]
+    gains = [f"{gain(best):+.1f} points at prediction for {LINEUP[best].title}"]
     if best != "ssvm" and view.runs("ssvm", size):
-        told.append(f"{gain('ssvm'):+.1f} for {LINEUP['ssvm'].title}")
-    return ", ".join(told) + "."
+        gains.append(f"{gain('ssvm'):+.1f} for {LINEUP['ssvm'].title}")
+    return ", ".join(gains) + "."
 
 
 def _unlabelled(view: View, size: str) -> str:

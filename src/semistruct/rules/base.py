@@ -153,13 +153,13 @@ class Rule(BaseModel):
             fields[self.key] = value
         for name in fields:
             if name not in type(self).model_fields:
-                told = f"{self.key}: no entry is called {name!r}; {meant(name, type(self).model_fields)}"
-                raise EntryError(told, (name,))
+                problem = f"{self.key}: no entry is called {name!r}; {meant(name, type(self).model_fields)}"
+                raise EntryError(problem, (name,))
         try:
             super().__init__(**fields)
         except ValidationError as err:
-            told, path = explain(err, self.key)
-            raise EntryError(f"{self.key}: {told}", path) from None
+            problem, path = explain(err, self.key)
+            raise EntryError(f"{self.key}: {problem}", path) from None
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
