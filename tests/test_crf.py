@@ -184,7 +184,7 @@ def test_a_mixture_is_learned_as_copies_would_be():
     apart = learner.learn(copies, labellings.ravel(), (weight[:, None] * share).T.ravel())
     assert_allclose(mixture.chain.tokens, apart.chain.tokens, rtol=0, atol=1e-6)
     assert_allclose(mixture.chain.trans, apart.chain.trans, rtol=0, atol=1e-6)
-    assert_allclose(mixture.history[-1]["objective"], apart.history[-1]["objective"], rtol=ROUNDING, atol=0)
+    assert_allclose(mixture.history[-1].objective, apart.history[-1].objective, rtol=ROUNDING, atol=0)
 
 
 # ---- the estimator

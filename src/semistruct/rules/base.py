@@ -211,12 +211,25 @@ class Rule(BaseModel):
         raise NotImplementedError
 
     def mentioned(self) -> set[str]:
-        """The labels the rule names."""
-        raise NotImplementedError
+        """The labels the rule names; those of its main entry, if it says nothing else."""
+        return set(getattr(self, self.key))
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
         """What the rule counts when these are all the labels."""
         raise NotImplementedError
+
+
+class ShareRule(Rule):
+    """Base of rules that may speak of a share, which makes them rules for the whole corpus."""
+
+    levels: ClassVar[tuple[Level, ...]] = ("instance", "corpus")
+    fraction: ShareRange | None = None
+    unit: Unit = "fraction"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _corpus_if_fraction(cls, fields: Any) -> Any:
+        return {"level": "corpus", **fields} if fields.get("fraction") is not None else fields
 
 
 def _has_number(kind: Any) -> bool:

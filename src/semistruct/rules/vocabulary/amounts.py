@@ -33,9 +33,6 @@ class Proportion(Rule):
     def says(self) -> str:
         return all_of([f"{range_text(share, percent=True)} {label}" for label, share in self.proportion.items()])
 
-    def mentioned(self) -> set[str]:
-        return set(self.proportion)
-
     def terms(self, labels: Sequence[str]) -> list[Term]:
         return [
             Term(f"share of {label}", TokenEvent(frozenset({label})), *bounds(share), "tokens", unit=factor(self.unit))
@@ -60,9 +57,6 @@ class Count(Rule):
     def says(self) -> str:
         amounts = all_of([f"{range_text(n)} {self.of} of {label}" for label, n in self.count.items()])
         return f"{amounts} {'in each sequence' if self.level == 'instance' else 'per sequence on average'}"
-
-    def mentioned(self) -> set[str]:
-        return set(self.count)
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
         per: Literal["sequences"] | None = "sequences" if self.level == "corpus" else None

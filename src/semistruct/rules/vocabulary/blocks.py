@@ -45,9 +45,6 @@ class ExactlyOnce(Rule):
     def says(self) -> str:
         return f"{all_of(self.exactly_once)} exactly once"
 
-    def mentioned(self) -> set[str]:
-        return set(self.exactly_once)
-
     def terms(self, labels: Sequence[str]) -> list[Term]:
         return [Term(f"blocks of {label}", StartEvent(label), 1, 1) for label in dict.fromkeys(self.exactly_once)]
 
@@ -62,44 +59,42 @@ class Present(Rule):
     def says(self) -> str:
         return f"{all_of(self.present)} present"
 
-    def mentioned(self) -> set[str]:
-        return set(self.present)
-
     def terms(self, labels: Sequence[str]) -> list[Term]:
         return [Term(f"blocks of {label}", StartEvent(label), low=1) for label in dict.fromkeys(self.present)]
 
 
-class MinLength(Rule):
+class _Length(Rule):
+    """What rules about lengths share; the value is the limit."""
+
+    labels: Labels | None = None
+
+    def mentioned(self) -> set[str]:
+        return set(self.labels or ())
+
+
+class MinLength(_Length):
     """Blocks have at least so many tokens; `labels` restricts it to some labels."""
 
     key: ClassVar = "min_length"
     min_length: Annotated[int, Field(ge=1, le=10_000)]
-    labels: Labels | None = None
 
     @property
     def says(self) -> str:
         return f"blocks{of_labels(self.labels)} have at least {self.min_length} tokens"
 
-    def mentioned(self) -> set[str]:
-        return set(self.labels or ())
-
     def terms(self, labels: Sequence[str]) -> list[Term]:
         return [Term(self.says, LengthEvent(frozenset(self.labels or labels), least=self.min_length), high=0)]
 
 
-class MaxLength(Rule):
+class MaxLength(_Length):
     """Blocks have at most so many tokens; `labels` restricts it to some labels."""
 
     key: ClassVar = "max_length"
     max_length: Annotated[int, Field(ge=1, le=10_000)]
-    labels: Labels | None = None
 
     @property
     def says(self) -> str:
         return f"blocks{of_labels(self.labels)} have at most {self.max_length} tokens"
-
-    def mentioned(self) -> set[str]:
-        return set(self.labels or ())
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
         return [Term(self.says, LengthEvent(frozenset(self.labels or labels), most=self.max_length), high=0)]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from semistruct.rules.base import Labels, Level, Marks, Rule, ShareRange, Term, Unit
+from semistruct.rules.base import Labels, Marks, Rule, ShareRule, Term
 from semistruct.rules.events import OrderEvent, StepEvent
 from semistruct.rules.wording import any_of, bounds, factor, others, range_text
 from semistruct.rules.words import WordTest
 
 
-class ChangeOnlyOn(Rule):
+class ChangeOnlyOn(ShareRule):
     """The label changes only after a mark: "punctuation", "newline", a pattern, or one of several.
 
     side      "either": or before a mark
@@ -21,16 +21,8 @@ class ChangeOnlyOn(Rule):
     """
 
     key: ClassVar = "change_only_on"
-    levels: ClassVar[tuple[Level, ...]] = ("instance", "corpus")
     change_only_on: Marks
     side: Literal["after", "either"] = "after"
-    fraction: ShareRange | None = None
-    unit: Unit = "fraction"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _corpus_if_fraction(cls, fields: Any) -> Any:
-        return {"level": "corpus", **fields} if fields.get("fraction") is not None else fields
 
     @model_validator(mode="after")
     def _fraction_needs_corpus(self) -> Self:
@@ -69,9 +61,6 @@ class Order(Rule):
     @property
     def says(self) -> str:
         return f"order {', '.join(self.order)}"
-
-    def mentioned(self) -> set[str]:
-        return set(self.order)
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
         return [Term(self.says, OrderEvent(self.order), high=0)]

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from pydantic import model_validator
 
-from semistruct.rules.base import Labels, Level, Pattern_, Rule, ShareRange, Term, Unit, WordList
+from semistruct.rules.base import Labels, Pattern_, ShareRule, Term, WordList
 from semistruct.rules.events import TokenEvent
 from semistruct.rules.wording import any_of, bounds, factor, others, range_text
 from semistruct.rules.words import WordTest
 
 
-class _WordRule(Rule):
+class _WordRule(ShareRule):
     """What `Words` and `Pattern` share: all but the choice of the words they speak of."""
 
-    levels: ClassVar[tuple[Level, ...]] = ("instance", "corpus")
     are: Labels | None = None
     are_not: Labels | None = None
     before: Pattern_ | None = None
     after: Pattern_ | None = None
-    fraction: ShareRange | None = None
-    unit: Unit = "fraction"
-
-    @model_validator(mode="before")
-    @classmethod
-    def _corpus_if_fraction(cls, fields: Any) -> Any:
-        return {"level": "corpus", **fields} if fields.get("fraction") is not None else fields
 
     @model_validator(mode="after")
     def _check_word_rule(self) -> Self:
