@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from semistruct.cli.output import status_line
 from semistruct.progress import Place, Progress, Watch
 
 
 @contextmanager
 def watching(quiet: bool) -> Iterator[Watch | None]:
     """Gives a function that shows the progress of a fit on one line that is overwritten."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("reading the features") as status:
+    with status_line("reading the features", quiet) as update:
         dev = ""
 
         def show(progress: Progress) -> None:
             nonlocal dev
             if progress.step != "point":
-                status.update(line(progress) + dev)
+                update(line(progress) + dev)
             elif progress.details["dev_accuracy"] is not None:
                 dev = f"  dev {progress.details['dev_accuracy']:.1%}"
 
-        yield show
+        yield show if update else None
 
 
 @contextmanager
 def fetching() -> Iterator[Callable[[str, int, int | None], None] | None]:
     """Gives a function that shows how far the transfer of a file is."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("asking the server") as status:
+    with status_line("asking the server") as update:
 
         def show(name: str, done: int, total: int | None) -> None:
             share = "" if total is None else f" of {total / 1024:,.0f}"
-            status.update(f"{name}  {done / 1024:,.0f}{share} KiB")
+            update(f"{name}  {done / 1024:,.0f}{share} KiB")
 
-        yield show
+        yield show if update else None
 
 
 def line(progress: Progress) -> str:

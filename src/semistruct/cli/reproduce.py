@@ -13,8 +13,9 @@ import typer
 
 from semistruct.cli.ending import INTERRUPTED
 from semistruct.cli.options import Jobs
-from semistruct.cli.output import AsJson, duration, print_result
-from semistruct.errors import DataError, ParameterError, meant
+from semistruct.cli.output import AsJson, duration, print_result, status_line
+from semistruct.errors import ParameterError, meant
+from semistruct.files import make_folder
 
 if TYPE_CHECKING:
     from semistruct.experiments.material import Material
@@ -66,7 +67,7 @@ def reproduce(
     configs = planned(
         material, lines, chosen_sizes(material, sizes, quick), draws or (QUICK_DRAWS if quick else 5), quick=quick
     )  # fmt: skip
-    _make(output)
+    make_folder(output)
     results = Results.open(
         output / "results.jsonl", Frame(corpus, features, setting, quick), material.digest, resume=resume
     )
@@ -104,13 +105,6 @@ def _material(corpus: str, folder: Path | None, quick: bool) -> Material:
     return synthetic_material(corpus, few=quick)
 
 
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as err:
-        raise DataError.at(folder, None, f"cannot write: {(err.strerror or str(err)).lower()}") from None
-
-
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int, Config, float | None], None]]:
     """Tells which run it is and how long all will take: in place on a terminal, else a line for each run."""
@@ -121,13 +115,9 @@ def _progress(total: int) -> Iterator[Callable[[int, Config, float | None], None
         place = f"{config.method}, {config.size} labelled, draw {config.seed}{pool}"
         return f"run {number + 1} of {total}: {place}{rest}"
 
-    if not sys.stderr.isatty():
-        yield lambda *run: print(line(*run), file=sys.stderr, flush=True)
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("reading") as status:
-        yield lambda *run: status.update(line(*run))
+    with status_line("reading") as update:
+        show = update or (lambda text: print(text, file=sys.stderr, flush=True))
+        yield lambda *run: show(line(*run))
 
 
 def _write(results: Results, folder: Path, select: str, decode: str) -> list[Path]:

@@ -13,6 +13,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from semistruct.cli.output import check_plot
 from semistruct.cli.progress import watching
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError, meant
@@ -66,8 +67,7 @@ def train(
             raise DataError.at(path, None, problem)
     if beside.plot is not None and beside.plot.resolve() == output.resolve():
         raise DataError.at(output, None, "cannot be both the model and the plot")
-    if beside.plot is not None and beside.plot.suffix not in (".png", ".svg"):
-        raise DataError.at(beside.plot, None, "a plot is written as .png or .svg")
+    check_plot(beside.plot)
     for corpus in filter(None, (data.labelled, data.dev)):
         if not corpus.label_set:
             raise DataError.at(corpus.source, None, "no token has a label")

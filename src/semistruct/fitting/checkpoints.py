@@ -17,7 +17,7 @@ from safetensors.numpy import save as save_arrays
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import DataError
-from semistruct.files import replacing
+from semistruct.files import make_folder, replacing
 from semistruct.fitting.data import DevData
 from semistruct.fitting.points import Point
 from semistruct.fitting.state import State
@@ -37,11 +37,7 @@ class Checkpoint:
     def of(
         cls, folder: str | os.PathLike[str], estimator: Any, task: Task, stages: list[float], dev: DevData | None
     ) -> Checkpoint:
-        path = Path(folder)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as err:
-            raise DataError.at(path, None, f"cannot write: {(err.strerror or str(err)).lower()}") from None
+        path = make_folder(folder)
         # functions and random states show where they are in memory, which is elsewhere in another process
         about = {k: re.sub(r" at 0x\w+", "", repr(v)) for k, v in estimator.get_params().items() if k != "n_jobs"}
         about["method"] = type(estimator).__name__

@@ -17,19 +17,14 @@ ONE_FOLD_FROM = 1000  # with so many sequences a single fold is held out: it is 
 Known = tuple[SequenceBatch, np.ndarray]
 
 
-def choose_C(
-    C: float | str,
-    learner: Learner,
-    data: Known,
-    dev: DevData | None,
-    weight: np.ndarray,
-    seed: int,
-    n_jobs: int | None = None,
-) -> tuple[float, list[dict[str, float]]]:
-    """(C, the accuracies that speak for it): for "auto" the best of a grid, the default if nothing can be held out."""
+def choose_C(C: float | str, learner: Learner, *data: Any) -> tuple[float, list[dict[str, float]]]:
+    """(C, the accuracies that speak for it): for "auto" the best of a grid, the default if nothing can be held out.
+
+    data  the further arguments of `search_C`
+    """
     if not isinstance(C, str):
         return float(C), []
-    found = search_C(learner, data, dev, weight, seed, n_jobs)
+    found = search_C(learner, *data)
     return max(found, key=lambda row: row["token_accuracy"], default={"C": learner.default_C})["C"], found
 
 
