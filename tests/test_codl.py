@@ -210,10 +210,10 @@ def test_known_labels_are_kept():
     seen = []
 
     class Keeping(CODL):
-        def _told(self, task, state, found):
+        def _compared(self, task, state, found):
             known = task.open_known
             seen.append(all(np.all((found.labels[r] == known) | (known < 0)) for r in range(self.k)))
-            return super()._told(task, state, found)
+            return super()._compared(task, state, found)
 
     model = Keeping(rules=CITATIONS, **SMALL).fit(tokens, labels)
     assert seen == [True] * 3

@@ -220,7 +220,7 @@ def test_the_history_tells_the_objective_of_the_weights():
     weights = model.model_.weights
     value = enumerated(np.concatenate([weights.tokens.ravel(), weights.trans.ravel()]))[0]
     assert_allclose(model.history_[-1]["objective"], value, rtol=ROUNDING, atol=0)
-    assert model.history_[-1].keys() == {"step", "count", "objective", "gradient", "seconds"}
+    assert model.history_[-1].keys() == {"step", "count", "objective", "gap", "gradient", "seconds"}
 
 
 def test_probabilities(fitted):

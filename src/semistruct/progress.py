@@ -43,8 +43,7 @@ class Progress:
         """As a row of a history: plain numbers by name."""
         where = {} if self.place is None else asdict(self.place)
         axis = {where.pop("axis"): where.pop("value")} if where else {}
-        gap = {} if self.gap is None else {"gap": self.gap}
-        own = {"step": self.step, "count": self.count, "objective": self.objective, **gap}
+        own = {"step": self.step, "count": self.count, "objective": self.objective, "gap": self.gap}
         return {**axis, **where, **own, **self.details, "seconds": self.seconds}
 
 

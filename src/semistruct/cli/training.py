@@ -93,7 +93,7 @@ def train(
     if beside.plot is not None:
         _draw(beside.plot, estimator, output)
     learned = {key: getattr(estimator, key + "_", None) for key in ("search", "stop", "history", "path", "explanation")}
-    learned |= {table.attribute.rstrip("_"): getattr(estimator, table.attribute) for table in chosen.tables}
+    learned |= {part.attribute.rstrip("_"): getattr(estimator, part.attribute) for part in chosen.reports}
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
 
@@ -238,7 +238,7 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
 
 def _supervised_report(result: dict[str, Any]) -> Iterator[Any]:
     last = result["history"][-1] if result["history"] else {}
-    if "gap" in last:
+    if last.get("gap") is not None:
         gap = last["gap"] / last["objective"] if last["objective"] else 0.0
         yield f"C = {result['C']:g}, relative duality gap {gap:.2%} after {last['count']} passes"
     elif last.get("step") == "iteration":
@@ -264,12 +264,12 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
     if broken:
         yield "unlabelled sequences that break a rule, as the supervised model labels them and as they are matched:"
         yield _rules([(row["rule"], str(row["before"]), str(row["after"])) for row in _most(broken, "before")])
-    for table in method.tables:
-        if rows := result[table.attribute.rstrip("_")]:
-            yield table.title
-            rows = _most(rows, table.before) if table.largest_first else rows[:SHOWN]
-            columns = (table.before, table.after)
-            yield _rules([(row["rule"], *(f"{row[key]:.{table.digits}f}" for key in columns)) for row in rows])
+    for part in method.reports:
+        if rows := result[part.attribute.rstrip("_")]:
+            yield part.title
+            rows = _most(rows, part.before) if part.largest_first else rows[:SHOWN]
+            columns = (part.before, part.after)
+            yield _rules([(row["rule"], *(f"{row[key]:.{part.digits}f}" for key in columns)) for row in rows])
 
 
 def _most(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from semistruct.fitting.standing import Line
 from semistruct.methods import METHODS, SequenceLabeller
 from semistruct.rules import Rules
-from semistruct.rules.files import shipped
 
 
 class Lists(NamedTuple):
@@ -75,27 +74,20 @@ class RulesToLearn:
 
 def applying(corpus: str) -> list[str]:
     """The lines that there are for a corpus."""
-    return [name for name, entry in LINEUP.items() if _list(corpus, entry.line.rules)]
+    return [name for name, entry in LINEUP.items() if getattr(RULES[corpus], entry.line.rules)]
 
 
 def predicting(corpus: str, name: str) -> tuple[str, Rules]:
     """(name, rules) at prediction."""
-    listed = _list(corpus, "ours" if LINEUP[name].line.rules == "ours" else "predict")
-    assert listed is not None
+    listed = getattr(RULES[corpus], "ours" if LINEUP[name].line.rules == "ours" else "predict")
     return listed, Rules.from_file(listed)
 
 
 def learning(corpus: str, name: str) -> RulesToLearn:
     """The rules of a line, in the form that its method can use."""
     entry = LINEUP[name]
-    listed = _list(corpus, entry.line.rules)
-    assert listed is not None
+    listed = getattr(RULES[corpus], entry.line.rules)
     rules = Rules.from_file(listed)
     found = [(rule, entry.method.usable(rule, rules.labels or ())) for rule in rules]
     kept = [usable for _, usable in found if usable is not None]
     return RulesToLearn(listed, Rules(kept, rules.labels), [rule.text for rule, usable in found if usable is None])
-
-
-def _list(corpus: str, which: str) -> str | None:
-    name: str | None = getattr(RULES[corpus], which)
-    return RULES[corpus].expect if which == "project" and name not in shipped() else name

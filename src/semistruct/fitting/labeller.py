@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semistruct import metrics, params, store
 from semistruct.errors import DataError, ModelError, ParameterError
-from semistruct.fitting.standing import Line, RuleTable
+from semistruct.fitting.standing import Line, RuleReport
 from semistruct.model import Model
 from semistruct.params import Check
 from semistruct.rules import Rule, Rules
@@ -27,16 +27,16 @@ class SequenceLabeller(BaseEstimator):
     A method sets `model_` in `fit`; X is a list of sequences of tokens (or of feature lists or dictionaries, see
     `semistruct.features`) and y a list of label lists, with None for an unknown label or a whole unlabelled sequence.
 
-    name    of the method on the command line and in model files; a class that has one of its own is listed in METHODS
-    lines   in the tables of experiments
-    checks  of parameters that are its own
-    tables  in the report of a fit
+    name     of the method on the command line and in model files; a class that has one of its own is listed in METHODS
+    lines    in the tables of experiments
+    checks   of parameters that are its own
+    reports  tables in the report of a fit
     """
 
     name: ClassVar[str]
     lines: ClassVar[tuple[Line, ...]] = ()
     checks: ClassVar[dict[str, Check]] = {}
-    tables: ClassVar[tuple[RuleTable, ...]] = ()
+    reports: ClassVar[tuple[RuleReport, ...]] = ()
     n_jobs: int | None
     model_: Model
     card_: dict[str, Any]

@@ -23,7 +23,7 @@ from semistruct.fitting.learners import LikelihoodLearner
 from semistruct.fitting.path import PathMethod, Run
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.probabilities import Probabilities
-from semistruct.fitting.standing import RuleTable
+from semistruct.fitting.standing import RuleReport
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.rules import Function, Rule
@@ -45,8 +45,8 @@ class ProjectedMethod(Probabilities, PathMethod):
         projected distribution ("projected"), lie beyond what the rule says, per unlabelled sequence
     """
 
-    tables: ClassVar = (
-        RuleTable(
+    reports: ClassVar = (
+        RuleReport(
             "expectations_",
             "what lies beyond a rule per unlabelled sequence, expected by the model and after projection:",
             before="model", after="projected", digits=4, largest_first=True,

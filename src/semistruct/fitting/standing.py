@@ -31,7 +31,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class RuleTable:
+class RuleReport:
     """A table in the report of a fit, a row per rule: two columns of a learned list of dicts (`attribute`).
 
     title          says what the numbers are

@@ -16,7 +16,7 @@ from semistruct.fitting.path import PathMethod, Run
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.probabilities import Probabilities
 from semistruct.fitting.projected import has_expectation
-from semistruct.fitting.standing import Line, RuleTable
+from semistruct.fitting.standing import Line, RuleReport
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.rules import Rule, Rules
@@ -51,8 +51,8 @@ class GeneralizedExpectation(Probabilities, PathMethod):
 
     name: ClassVar = "ge"
     lines: ClassVar = (Line("GE", 90, rules="expect"),)
-    tables: ClassVar = (
-        RuleTable(
+    reports: ClassVar = (
+        RuleReport(
             "shares_", "the shares that the model expects of what the rules speak of, at the start and at the end:",
             before="start", after="end", digits=3,
         ),
