@@ -54,12 +54,9 @@ class Bench:
         learn, report = self.draw(n, seed)
         params = {"C": "auto", "rules": rules or self.rules, **params}
         began = time.perf_counter()
-        model = AnnealedSSVM(**params).fit(
-            *learn,
-            pool=self.pool.tokens[:pool],
-            dev=(self.dev.tokens, self.dev.labels),
-            keep_models=True,
-        )
+        model = AnnealedSSVM(**params)
+        model.keep_models = True
+        model.fit(*learn, pool=self.pool.tokens[:pool], dev=(self.dev.tokens, self.dev.labels))
         seconds = time.perf_counter() - began
         out = {"plain": model.score(*report), "rules": model.score(*report, rules=True), "seconds": seconds}
         chosen, along = model.model_, []

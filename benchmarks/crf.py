@@ -18,7 +18,7 @@ import numpy as np
 import pycrfsuite
 
 from semistruct.features import Encoder
-from semistruct.fitting.labeller import all_labels, label_codes
+from semistruct.fitting.data import all_labels, label_codes
 from semistruct.solvers.crf import Objective, solve
 from supervised import load
 

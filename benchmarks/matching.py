@@ -22,12 +22,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+from semistruct.switching.bounds import certify
 
 from semistruct import SSVM, Rules, read
 from semistruct.chain.inference import decode
 from semistruct.search.best import find_best
 from semistruct.switching import matching as switching
-from semistruct.switching.bounds import certify
 from semistruct.switching.matching import evaluate, match
 
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "citations"

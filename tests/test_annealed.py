@@ -40,10 +40,10 @@ from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError, RuleWarning
 from semistruct.fitting.annealing import MatchByScore, MatchBySlack, anneal
 from semistruct.fitting.explanation import LEARNED
+from semistruct.fitting.learners import MARGIN_C, MarginLearner
 from semistruct.fitting.path import Run
 from semistruct.fitting.points import Judge
 from semistruct.fitting.state import State
-from semistruct.fitting.supervised import DEFAULT_C, MarginLearner
 from semistruct.fitting.task import Task
 from semistruct.methods.annealed import PRINTED, RELATIVE
 from semistruct.rules import Function, Proportion, Rules, StartsWith, Words
@@ -87,7 +87,7 @@ def test_no_half_step_raises_the_objective(rules, match_by, moves):
     history = AnnealedSSVM(**given).fit(*LABELLED, pool=pool).history_
     falls_within_each_temperature(history)
     assert [row["stage"] for row in history] == sorted(row["stage"] for row in history)
-    assert {row["C_u"] for row in history} == {ratio * DEFAULT_C * N / len(pool) for ratio in (1.0, 10.0)}
+    assert {row["C_u"] for row in history} == {ratio * MARGIN_C * N / len(pool) for ratio in (1.0, 10.0)}
 
 
 SMALL_RULES = {
@@ -222,9 +222,10 @@ def test_unlabelled_data_and_rules_help(fitted):
 def test_watch_sees_the_history_and_the_points():
     seen = []
     model = fit(X, Y, pool=POOL, watch=seen.append)
-    assert [row for row in seen if row["step"] != "point"] == model.history_
+    assert [record.row() for record in seen if record.step != "point"] == model.history_
     points = [{k: v for k, v in row.items() if k != "chosen"} for row in model.path_]
-    assert [row for row in seen if row["step"] == "point"] == [{"step": "point", **row} for row in points[1:]]
+    seen_points = [record for record in seen if record.step == "point"]
+    assert [{record.place.axis: record.place.value, **record.details} for record in seen_points] == points[1:]
 
 
 def test_fit_leaves_parameters_and_data_alone():
@@ -275,7 +276,7 @@ def test_other_ways_of_annealing(params):
 
 def test_the_schedule_of_a_word_is_a_good_one():
     model = fit(X, Y, pool=POOL, params={"schedule": "relative"})
-    ratios = [row["C_u"] * len(POOL) / (DEFAULT_C * len(X)) for row in model.path_[1:]]
+    ratios = [row["C_u"] * len(POOL) / (MARGIN_C * len(X)) for row in model.path_[1:]]
     assert_allclose(ratios, RELATIVE, rtol=ROUNDING, atol=0)
 
 

@@ -77,7 +77,7 @@ def test_resuming_does_not_repeat_what_was_done(uninterrupted, tmp_path):
     assert len(rows) < len(uninterrupted.history_) + len(uninterrupted.path_) - 1
     rows.clear()
     finished = on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True, watch=rows.append)
-    assert [row["step"] for row in rows] == ["point"]  # all that is left to do is to look at the last one
+    assert [row.step for row in rows] == ["point"]  # all that is left to do is to look at the last one
     same_fit(finished, uninterrupted)
 
 

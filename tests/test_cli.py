@@ -14,8 +14,8 @@ import pytest
 from semistruct import SSVM, load, make_citations, metrics, read
 from semistruct.cli import demo, main
 from semistruct.cli.progress import watching
+from semistruct.progress import Progress
 from semistruct.rules import Rules
-from semistruct.solvers.sdm import Record
 
 FAST = ("-C", "0.5", "-p", "tol=0.1", "--quiet")
 
@@ -72,7 +72,7 @@ def test_training_reports_as_json(home, good, tmp_path):
     assert result["token_accuracy"] == {"train": model.score(corpus.tokens, corpus.labels)}
     assert result["data"] == {"file": str(home / "train.tsv"), "sequences": 15, "sha256": corpus.digest}
     assert result["features"] == model.model_.encoder.n_features
-    assert result["history"][-1]["gap"] <= 0.1 * result["history"][-1]["primal"]
+    assert result["history"][-1]["gap"] <= 0.1 * result["history"][-1]["objective"]
     assert model.card_["data"]["sha256"] == corpus.digest
 
 
@@ -280,8 +280,8 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch):
         assert watch is None
     assert screen.getvalue() == ""
     with watching(quiet=False) as watch:
-        watch(Record(passes=0, primal=0.0, dual=0.0, gap=0.0, viterbi=0, seconds=0.0))
-        watch(Record(passes=3, primal=2.0, dual=1.5, gap=0.5, viterbi=40, seconds=0.1))
+        watch(Progress("pass", 0, 0.0, 0.0, gap=0.0))
+        watch(Progress("pass", 3, 2.0, 0.1, gap=0.5, details={"viterbi": 40}))
     assert "pass 3  objective 2  gap 25.00%" in screen.getvalue()
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with watching(quiet=False) as watch:

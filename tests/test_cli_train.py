@@ -8,7 +8,7 @@ import pytest
 from matplotlib.image import imread
 
 from semistruct import SSVM, AnnealedSSVM, Corpus, load, make_citations, read, write
-from semistruct.cli import main, progress
+from semistruct.cli import main
 from semistruct.cli.training import value_of
 from semistruct.fitting import checkpoints
 from semistruct.methods import METHODS
@@ -77,7 +77,7 @@ def test_training_reports_as_json(good, home, tmp_path):
     result = json.loads(good(*train(home, tmp_path / "m", "-d", home / "dev.tsv", "--json")))
     assert result.keys() == {
         "model", "method", "seconds", "data", "token_accuracy", "C", "search", "stop", "history", "path",
-        "explanation", "expectations", "shares", "labels", "features",
+        "explanation", "labels", "features",
     }  # fmt: skip
     assert result["method"] == "annealed"
     assert result["stop"] == "finished"
@@ -275,16 +275,6 @@ def test_an_interrupted_prediction(run, home, tmp_path, monkeypatch, output, tol
     code, _, err = run("predict", home / "refs.model", home / "test.tsv", "-o", output)
     assert (code, err) == (130, f"semistruct: interrupted, {told}\n")
     assert os.listdir(tmp_path) == []
-
-
-def test_progress_tells_weight_round_and_time(monkeypatch):
-    row = {
-        "step": "learn", "stage": 1, "stages": 3, "C_u": 0.25, "round": 0, "rounds": 2, "objective": 12.5,
-        "broken": 3, "switched": 7, "seconds": 6.0,
-    }  # fmt: skip
-    told = progress._of_path(row, "C_u")
-    for shown in ("C_u 0.25 (2/3)", "round 1", "J 12.5", "3 broken", "7 switched", "6 s, 6 left"):
-        assert shown in told
 
 
 # ---- what is refused

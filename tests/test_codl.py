@@ -47,6 +47,7 @@ ROUGH_SSVM = {"C": 1.0, "features": ["word", "shape"], "tol": 0.1}
 
 def on_citations(params=None, **kwargs):
     model = CODL(**{"rules": CITATIONS, **SMALL, **(params or {})})
+    model.keep_models = True
     return model.fit(*LABELLED, pool=UNLABELLED, **kwargs)
 
 
@@ -141,7 +142,8 @@ def test_rounds_as_in_plain_python(seed, k, gamma):
     assume(points is not None)
     ruleset = Rules([built(rule) for rule in rules], labels)
     model = CODL(HMM(0.1), ruleset, k=k, gamma=gamma, rounds=2, penalty=0.7)
-    model.fit(tokens[:4], y, pool=tokens[4:], keep_models=True)
+    model.keep_models = True
+    model.fit(tokens[:4], y, pool=tokens[4:])
     for found, wanted in zip(model.models_, points, strict=True):
         same_numbers(weights_by_name(found), wanted)
 
@@ -171,7 +173,7 @@ def test_without_rules_and_with_one_labelling_it_is_hard_em():
 
 
 def test_the_history_and_the_path():
-    model = on_citations(keep_models=True, dev=(HELD_OUT[0][:10], HELD_OUT[1][:10]))
+    model = on_citations(dev=(HELD_OUT[0][:10], HELD_OUT[1][:10]))
     rows = model.history_
     assert [(row["cycle"], row["step"]) for row in rows] == list(product([1.0, 2.0, 3.0], ["label", "learn"]))
     assert [row["cycle"] for row in model.path_] == [None, 1.0, 2.0, 3.0]
@@ -183,7 +185,7 @@ def test_the_history_and_the_path():
 
 
 def test_the_objective_is_score_less_penalty():
-    model = on_citations({"select": "last", "rounds": 1}, keep_models=True)
+    model = on_citations({"select": "last", "rounds": 1})
     rules, names = CITATIONS.softened(PENALTY), model.model_.labels
     penalty = rules.penalty(UNLABELLED, model.labels_, names)
     row = model.history_[-1]
@@ -208,10 +210,10 @@ def test_known_labels_are_kept():
     seen = []
 
     class Keeping(CODL):
-        def _told(self, task, state, found):
+        def _compared(self, task, state, found):
             known = task.open_known
             seen.append(all(np.all((found.labels[r] == known) | (known < 0)) for r in range(self.k)))
-            return super()._told(task, state, found)
+            return super()._compared(task, state, found)
 
     model = Keeping(rules=CITATIONS, **SMALL).fit(tokens, labels)
     assert seen == [True] * 3

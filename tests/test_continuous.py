@@ -13,15 +13,15 @@ from semistruct import ContinuousTransductiveSSVM, load
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ParameterError
+from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.state import State
-from semistruct.fitting.supervised import MarginLearner
 from semistruct.fitting.task import Task
 from semistruct.methods.continuous import Learning, wanted_shares
 from semistruct.rules import Proportion, Rules, StartsWith
 from semistruct.solvers.working_sets import (
     SOFT,
-    Shares,
     SmoothObjective,
+    WantedShares,
     WorkingSets,
     flat,
     joint_features,
@@ -60,7 +60,7 @@ def small_sets(seed, k=4, n_labels=3):
     return sets
 
 
-SHARES = Shares(np.array([0.2, 0.4, -np.inf]), np.array([0.2, 0.6, np.inf]), 2.0)
+SHARES = WantedShares(np.array([0.2, 0.4, -np.inf]), np.array([0.2, 0.6, np.inf]), 2.0)
 IS_LABELLED = np.array([True, False, True, False])
 WEIGHT = np.array([1.0, 0.5, 2.0, 1.5])
 COST = np.repeat(IS_LABELLED, [3, 1, 2, 4]).astype(float)
@@ -194,7 +194,7 @@ def test_the_supervised_part_is_a_smoothed_ssvm():
     value = learning.objective(0.5 * weight, None)
     at = value(flat(soft)[value.columns])[0]
     slack = 0.5 * len(batch) * (0.5 + SOFT * np.log(len(learning.sets.labels)))
-    assert abs(at - hard.history[-1]["primal"]) < slack
+    assert abs(at - hard.history[-1].objective) < slack
     assert at <= value(flat(hard.chain)[value.columns])[0] + 1e-6
 
 

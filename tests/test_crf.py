@@ -18,7 +18,7 @@ from annealed_cases import HELD_OUT, LABELLED, POOL, X, Y, same_weights
 from semistruct import CRF, load
 from semistruct.batch import SequenceBatch
 from semistruct.errors import DataError, ParameterError
-from semistruct.methods.crf import LikelihoodLearner
+from semistruct.fitting.learners import LikelihoodLearner
 from semistruct.rules import Rules, StartsWith
 from semistruct.solvers.crf import PERIOD, Columns, Expected, Objective, solve
 from semistruct.solvers.merging import merged
@@ -151,7 +151,7 @@ def test_the_objective_falls_and_the_start_does_not_matter():
     found = solve(objective, tol=1e-10, watch=seen.append)
     values = [row.objective for row in found.history]
     assert values == sorted(values, reverse=True)
-    assert [row.iterations for row in found.history] == list(range(len(values)))
+    assert [row.count for row in found.history] == list(range(len(values)))
     assert seen == found.history
     start = random_chain(np.random.default_rng(1), batch, 3, 3.0)
     other = solve(objective, tol=1e-10, start=start)
@@ -184,7 +184,7 @@ def test_a_mixture_is_learned_as_copies_would_be():
     apart = learner.learn(copies, labellings.ravel(), (weight[:, None] * share).T.ravel())
     assert_allclose(mixture.chain.tokens, apart.chain.tokens, rtol=0, atol=1e-6)
     assert_allclose(mixture.chain.trans, apart.chain.trans, rtol=0, atol=1e-6)
-    assert_allclose(mixture.history[-1]["objective"], apart.history[-1]["objective"], rtol=ROUNDING, atol=0)
+    assert_allclose(mixture.history[-1].objective, apart.history[-1].objective, rtol=ROUNDING, atol=0)
 
 
 # ---- the estimator
@@ -220,7 +220,7 @@ def test_the_history_tells_the_objective_of_the_weights():
     weights = model.model_.weights
     value = enumerated(np.concatenate([weights.tokens.ravel(), weights.trans.ravel()]))[0]
     assert_allclose(model.history_[-1]["objective"], value, rtol=ROUNDING, atol=0)
-    assert model.history_[-1].keys() == {"iterations", "objective", "gradient", "seconds"}
+    assert model.history_[-1].keys() == {"step", "count", "objective", "gap", "gradient", "seconds"}
 
 
 def test_probabilities(fitted):

@@ -26,7 +26,7 @@ def found(home):
     corpus, pool = read(home / "labelled.tsv"), read(home / "pool.txt")
     rules = Rules.from_file("citations")
     return learning_curve(
-        corpus, pool.tokens, rules, folds=2, sizes=[3, 6], features=["word", "shape"], jobs=1
+        corpus, pool.tokens, rules, folds=2, sizes=[3, 6], features=["word", "shape"], n_jobs=1
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from semistruct import Rules
 from semistruct.corpus import Example
 from semistruct.errors import DataError, ParameterError
 from semistruct.experiments import fitting, lineup, statistics
-from semistruct.experiments.material import from_folder, made
+from semistruct.experiments.material import from_folder, synthetic_material
 from semistruct.experiments.outcome import Judged
 from semistruct.experiments.plan import Config, Frame, chosen_methods, chosen_sizes, planned
 from semistruct.experiments.published import FIGURES, PRINTED, published
@@ -78,8 +78,8 @@ def test_a_clear_difference_is_seen():
 
 
 def test_the_spread_is_that_of_a_sample():
-    assert_allclose(statistics.spread([1.0, 3.0]), np.std([1.0, 3.0], ddof=1), rtol=1e-12)
-    assert isnan(statistics.spread([1.0]))
+    assert_allclose(statistics.deviation([1.0, 3.0]), np.std([1.0, 3.0], ddof=1), rtol=1e-12)
+    assert isnan(statistics.deviation([1.0]))
 
 
 def test_pooling_adds_the_numbers_of_a_sequence():
@@ -158,7 +158,7 @@ def test_folders_are_read(tmp_path):
 
 
 def test_synthetic_parts_differ():
-    few = made("apartments", few=True)
+    few = synthetic_material("apartments", few=True)
     assert few.synthetic
     assert few.title == "apartments (synthetic)"
     assert few.train.tokens[:5] != few.test.tokens[:5]
@@ -179,7 +179,8 @@ def test_every_method_can_learn_with_its_rules(corpus):
 
 
 def test_every_registered_method_is_in_the_line_up():
-    assert set(METHODS) <= {entry.method for entry in lineup.LINEUP.values()}
+    ours = {name for name, method in METHODS.items() if method.__module__.startswith("semistruct.")}
+    assert ours == {entry.method.name for entry in lineup.LINEUP.values()}
 
 
 def test_rules_without_a_form_are_left_out():
@@ -193,21 +194,29 @@ def test_rules_without_a_form_are_left_out():
 
 
 def test_settings_may_be_those_of_a_corpus():
-    assert lineup.entry_of("apartments", "codl").tries[0]["penalty"] == pytest.approx(2.3026, abs=1e-4)
-    assert lineup.entry_of("citations", "codl") == lineup.LINEUP["codl"]
+    entry = lineup.LINEUP["codl"]
+    assert entry.tries("apartments", quick=False) == [{"penalty": pytest.approx(2.3026, abs=1e-4)}]
+    assert entry.tries("citations", quick=False) == [{}]
+
+
+def test_lines_stand_in_the_order_they_ask_for():
+    assert list(lineup.LINEUP) == [
+        "hmm", "crf", "ssvm", "annealed", "annealed-ours", "codl", "pr", "daso", "ap", "ge", "transductive",
+        "continuous",
+    ]  # fmt: skip
 
 
 def test_the_best_setting_on_dev_data_is_taken():
-    entry = lineup.Entry("x", "ssvm", tries=({"max_passes": 1, "tol": 100.0}, {"tol": 0.01}))
-    data = made("synthetic", few=True)
+    tries = [{"max_passes": 1, "tol": 100.0}, {"tol": 0.01}]
+    data = synthetic_material("synthetic", few=True)
     learn = data.train.tokens[:8], data.train.labels[:8]
     rules = Rules.from_file("citations-codl")
-    task = fitting.Task(learn, (data.dev.tokens, data.dev.labels), [], "paper", rules, rules, jobs=1)
+    setup = fitting.Setup(learn, (data.dev.tokens, data.dev.labels), [], "paper", rules, rules, tries, n_jobs=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = fitting.fit(entry, task)
+        found = fitting.fit(lineup.LINEUP["ssvm"], setup)
     seen = [row["dev_accuracy"] for row in found.search]
-    assert found.params == entry.tries[seen.index(max(seen))]
+    assert found.params == tries[seen.index(max(seen))]
     assert found.search_seconds > 0
 
 
@@ -216,8 +225,8 @@ def test_the_best_setting_on_dev_data_is_taken():
 
 @pytest.fixture(scope="module")
 def one_run():
-    data = made("synthetic", few=True)
-    return data, run(data, Frame("synthetic", quick=True), Config("annealed", "5", 1), jobs=1)
+    data = synthetic_material("synthetic", few=True)
+    return data, run(data, Frame("synthetic", quick=True), Config("annealed", "5", 1), n_jobs=1)
 
 
 def test_a_run_has_the_scores_of_its_estimator(one_run):
@@ -252,8 +261,8 @@ def test_records_are_plain_json(one_run):
 
 
 def test_reported_sequences_join_the_pool_where_that_is_wanted():
-    data = made("synthetic", few=True)
-    found = run(data, Frame("synthetic", setting="transductive", quick=True), Config("annealed", "5", 0, 10), jobs=1)
+    data = synthetic_material("synthetic", few=True)
+    found = run(data, Frame("synthetic", setting="transductive", quick=True), Config("annealed", "5", 0, 10), n_jobs=1)
     assert found["data"]["unlabelled"] == 10 + len(data.test)
 
 

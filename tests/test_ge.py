@@ -227,7 +227,7 @@ def test_a_fit_goes_on_where_it_was(tmp_path):
         pass
 
     def at_the_point(row):
-        if row.get("step") == "point":
+        if row.step == "point":
             raise Killed
 
     whole = fit(dev=DEV)
@@ -241,8 +241,7 @@ def test_a_fit_goes_on_where_it_was(tmp_path):
 
 def test_an_interrupted_fit_leaves_a_usable_model():
     def stop(row):
-        if isinstance(row, dict):
-            raise KeyboardInterrupt
+        raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="interrupted"):
         model = fit(watch=stop)

@@ -2,13 +2,20 @@
 
 import doctest
 import pkgutil
+import re
 import subprocess
 import sys
 from importlib import import_module
 
 import pytest
+import typer
 
 import semistruct
+from semistruct.cli import app
+from semistruct.datasets import CORPORA, GENERATORS
+from semistruct.experiments.lineup import RULES
+from semistruct.features.registry import FILES, SEQUENCES, STEPS, WORDS
+from semistruct.rules.files import shipped
 
 HEAVY = {"numba", "sklearn", "scipy", "matplotlib"}
 MODULES = sorted(
@@ -88,3 +95,37 @@ def test_python_m_semistruct():
         [sys.executable, "-m", "semistruct", "--version"], capture_output=True, text=True, check=True
     )
     assert found.stdout == f"semistruct {semistruct.__version__}\n"
+
+
+# ---- help is quick, so that its texts name by hand what registries hold
+
+
+def words_of(text):
+    return set(re.findall(r"[a-z][a-z-]*", text))
+
+
+def test_the_help_of_train_names_all_templates():
+    listed = " ".join(app.TRAIN_EPILOG.partition("Templates: ")[2].split())
+    of_words, rest = listed.split(", each with an optional window such as lower[-1..1]; ")
+    of_sequences, rest = rest.split(" look at the whole sequence; ")
+    assert {name.partition("(")[0] for name in of_words.split(", ")} == set(WORDS)
+    assert {name.partition("(")[0] for name in of_sequences.split(", ")} == set(SEQUENCES)
+    assert {name for name in FILES if f"{name}(FILE)" in listed} == set(FILES)
+    assert set(re.findall(r"steps\((\w+)\)", rest)) == set(STEPS) - {"plain"}
+
+
+def test_the_help_of_rules_names_all_that_are_shipped():
+    listed = app.RULES_EPILOG.partition("semistruct: ")[2].partition(".")[0]
+    assert listed.replace("\n", " ").split(", ") == shipped()
+
+
+def test_help_names_all_corpora():
+    commands = typer.main.get_command(app.app).commands
+    data = commands["data"].commands
+
+    def named(command):
+        return words_of(next(p.help for p in command.params if p.param_type_name == "argument"))
+
+    assert named(commands["reproduce"]) - {"or"} == set(RULES)
+    assert {name for name, corpus in CORPORA.items() if corpus.convert} == named(data["get"]) & set(CORPORA)
+    assert set(GENERATORS) == named(data["make"]) & {*GENERATORS, *CORPORA}

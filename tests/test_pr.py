@@ -27,12 +27,13 @@ from annealed_cases import (
 from projected_cases import SMALL_RULES, Enumerated, exact, small_task
 from semistruct import CRF
 from semistruct.errors import ParameterError, RuleWarning
+from semistruct.fitting.learners import LikelihoodLearner
 from semistruct.fitting.path import Run
+from semistruct.fitting.projected import SETTLED
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
-from semistruct.methods.crf import LikelihoodLearner
 from semistruct.methods.daso import DASO, PUBLISHED
-from semistruct.methods.projected import SETTLED, PosteriorRegularization
+from semistruct.methods.pr import PosteriorRegularization
 from semistruct.rules import (
     AtMostOnce,
     Function,

@@ -147,7 +147,8 @@ def test_corpus_rules_cost_no_more_than_they_save(seed):
     case = random_case(np.random.default_rng(seed), [4] * 6, "abc", rules, size=0.3)
     ruleset = Rules([built(rule) for rule in rules])
     before, after = (
-        decode_under(case.batch, case.weights, ruleset, case.X, case.labels, corpus=corpus) for corpus in (False, True)
+        decode_under(case.batch, case.weights, ruleset.compile(case.X, case.labels), corpus=corpus)
+        for corpus in (False, True)
     )
     worth = [-case.objective(found.labels[0], np.ones(6), 0.0) for found in (before, after)]
     assert worth[1] > worth[0]
@@ -226,8 +227,16 @@ def test_not_every_clash_is_told():
         estimator.predict([["Machines"]] * 3 + [["Turing"]] + [["Machines"]] * 2, rules=True)
     told = [str(w.message) for w in caught]
     assert [text.split(":")[0] for text in told] == [
-        "sequence 0", "sequence 1", "sequence 2", "so it is for 2 more sequences"
+        "sequence 0", "sequence 1", "sequence 2", "2 more sequences have the same problem"
     ]  # fmt: skip
+
+
+def test_warnings_number_sequences_across_chunks(monkeypatch):
+    monkeypatch.setattr("semistruct.model.CHUNK", 2)
+    with pytest.warns(RuleWarning) as caught:
+        fitted(*CLASHING).predict([["Turing"], ["Turing"], ["Turing"], ["Machines"], ["Machines"]], rules=True)
+    assert [w.message.sequence for w in caught] == [3, 4]
+    assert str(caught[0].message).startswith("sequence 3: ")
 
 
 def test_three_rules_of_which_two_can_be_obeyed_are_all_named():

@@ -155,7 +155,7 @@ BAD = {
         "rules:\n- present: a\n- weight: 3\n  starts_wth: a",
         "3: no rule is called 'starts_wth'; did you",
     ),
-    "strange rule": ("rules:\n- zzzz: a", "2: no rule is called 'zzzz'; there are starts_with, "),
+    "strange rule": ("rules:\n- zzzz: a", "2: no rule is called 'zzzz'; there are "),
     "no rule": ("rules:\n- {}", "2: no rule is called ''"),
     "two rules": ("rules:\n- present: a\n\n- present: a\n  order: [a, b]", "4: present and order are two rules"),
     "unknown entry": ("rules:\n- present: a\n  wieght: 3", "3: present: no entry is called 'wieght'; did you mean 'we"),

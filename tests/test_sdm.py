@@ -83,8 +83,8 @@ def check_record(problem, state, record):
     """The certificate is true of this state."""
     primal, dual = true_primal(problem, flat(state)), check_feasible(problem, state)
     size = ROUNDING * (1 + primal)
-    assert_allclose(record.primal, primal, rtol=0, atol=size)
-    assert_allclose(record.dual, dual, rtol=0, atol=size)
+    assert_allclose(record.objective, primal, rtol=0, atol=size)
+    assert_allclose(record.details["dual"], dual, rtol=0, atol=size)
     assert_allclose(record.gap, primal - dual, rtol=0, atol=size)
 
 
@@ -121,20 +121,22 @@ def test_history(problem):
     found = solve(problem, tol=TOL, watch=watched.append)
     last = found.history[-1]
     assert found.stop == "converged"
-    assert last.gap <= TOL * last.primal
-    assert_allclose(found.relative_gap, last.gap / last.primal if last.primal else 0.0, rtol=ROUNDING)
+    assert last.gap <= TOL * last.objective
+    assert_allclose(found.relative_gap, last.gap / last.objective if last.objective else 0.0, rtol=ROUNDING)
     assert watched == found.history
-    assert found.history[0].passes == 0
-    assert_allclose(found.history[0].dual, 0.0, rtol=0, atol=ROUNDING)  # all mass on the targets
-    assert found.history[0].viterbi == len(problem.batch)
+    assert found.history[0].count == 0
+    assert_allclose(found.history[0].details["dual"], 0.0, rtol=0, atol=ROUNDING)  # all mass on the targets
+    assert found.history[0].details["viterbi"] == len(problem.batch)
     for a, b in pairwise(found.history):
-        assert b.dual >= a.dual - ROUNDING * (1 + b.primal)
-        assert b.passes > a.passes
-        assert b.viterbi >= a.viterbi + len(problem.batch)
+        assert b.details["dual"] >= a.details["dual"] - ROUNDING * (1 + b.objective)
+        assert b.count > a.count
+        assert b.details["viterbi"] >= a.details["viterbi"] + len(problem.batch)
         assert b.seconds >= a.seconds
     for record in found.history:
-        assert record.gap >= -ROUNDING * (1 + record.primal)
-        assert_allclose(record.gap, record.primal - record.dual, rtol=0, atol=ROUNDING * (1 + record.primal))
+        assert record.gap >= -ROUNDING * (1 + record.objective)
+        assert_allclose(
+            record.gap, record.objective - record.details["dual"], rtol=0, atol=ROUNDING * (1 + record.objective)
+        )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -143,7 +145,7 @@ def test_the_optimum_is_that_of_a_quadratic_program(seed, shape):
     problem = random_problem(seed, n=2 + seed, **shape)
     found = solve(problem, tol=TOL)
     w = brute.svm_optimum(cases(problem), problem.n_labels, problem.batch.n_kinds)
-    assert_allclose(found.history[-1].primal, true_primal(problem, w), rtol=1e-5)
+    assert_allclose(found.history[-1].objective, true_primal(problem, w), rtol=1e-5)
     assert_allclose(flat(found.state), w, rtol=0, atol=0.01)
     assert np.abs(w).max() > 0.1  # there was something to learn
 
@@ -212,7 +214,7 @@ def test_too_few_passes_warn_and_the_record_describes_what_is_returned(max_passe
     with pytest.warns(ConvergenceWarning, match=f"stopped after {max_passes} passes"):
         found = solve(problem, tol=1e-12, max_passes=max_passes)
     assert found.stop == "max_passes"
-    assert found.history[-1].passes == max_passes
+    assert found.history[-1].count == max_passes
     assert found.relative_gap > 1e-12
     check_record(problem, found.state, found.history[-1])
 

@@ -10,6 +10,7 @@ from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights
 from semistruct.features import Encoder
 from semistruct.fitting.choice import FOLDS, ONE_FOLD_FROM, search_C
+from semistruct.fitting.data import DevData
 
 ROUNDING = 1e-12
 GRID = (0.03, 0.1, 0.3, 1.0)
@@ -74,17 +75,20 @@ def test_tokens_without_a_label_are_not_counted():
     assert found[1]["token_accuracy"] == pytest.approx(1 / 6, abs=ROUNDING)
 
 
+def dev_data(batch, known):
+    return DevData([], [], batch, known)
+
+
 def test_with_dev_data_all_else_is_trained_on():
     learner = Learner({C: [0, 1, 2] for C in GRID[:2]})
-    train, dev = (numbered(4), ones(4)), (numbered(4), ones(4))
-    found = search_C(learner, train, dev, np.ones(4), seed=3)
+    found = search_C(learner, (numbered(4), ones(4)), dev_data(numbered(4), ones(4)), np.ones(4), seed=3)
     assert [call.members.tolist() for call in learner.calls] == [[0, 1, 2, 3]] * len(GRID)
     assert [row["token_accuracy"] for row in found] == [0.75, 0.75] + [0] * (len(GRID) - 2)
 
 
 def test_each_C_starts_where_the_last_one_ended():
     learner = Learner()
-    search_C(learner, (numbered(4), ones(4)), (numbered(2), ones(2)), np.ones(4), seed=4)
+    search_C(learner, (numbered(4), ones(4)), dev_data(numbered(2), ones(2)), np.ones(4), seed=4)
     assert learner.calls[0].start is None
     assert [call.start.C for call in learner.calls[1:]] == list(GRID[:-1])
 
@@ -118,4 +122,4 @@ def test_the_seed_decides_the_folds():
 def test_nothing_to_hold_out():
     assert search_C(Learner(), (numbered(1), ones(1)), None, np.ones(1), seed=0) == []
     unknown = np.full(4, UNKNOWN, np.int16)
-    assert search_C(Learner(), (numbered(3), ones(3)), (numbered(2), unknown), np.ones(3), seed=0) == []
+    assert search_C(Learner(), (numbered(3), ones(3)), dev_data(numbered(2), unknown), np.ones(3), seed=0) == []

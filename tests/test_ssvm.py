@@ -12,7 +12,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from semistruct import SSVM, make_citations
 from semistruct.errors import DataError, ParameterError
-from semistruct.fitting import supervised
+from semistruct.fitting import learners
+from semistruct.fitting.learners import MARGIN_C, MarginLearner
 
 ROUNDING = 1e-9
 SCORES = 1e-8  # two ways of adding up the same score
@@ -92,24 +93,24 @@ def test_a_separable_problem_is_learned_perfectly():
 def test_the_history_tells_the_objective_of_the_weights():
     X, Y = noisy(12, seed=1)
     model = SSVM(C=0.7, tol=1e-3).fit(X, Y)
-    assert_allclose(model.history_[-1]["primal"], objective(model, X, Y, [0.7] * 12), rtol=ROUNDING, atol=0)
+    assert_allclose(model.history_[-1]["objective"], objective(model, X, Y, [0.7] * 12), rtol=ROUNDING, atol=0)
 
 
 @pytest.mark.parametrize("tol", [0.1, 0.01, 1e-4])
 def test_fit_ends_with_a_gap_within_the_tolerance(tol):
     model = SSVM(tol=tol).fit(*noisy(20, seed=2))
     assert model.stop_ == "converged"
-    assert {"passes", "primal", "dual", "gap", "viterbi", "seconds"} == set(model.history_[-1])
+    assert {"step", "count", "objective", "dual", "gap", "viterbi", "seconds"} == set(model.history_[-1])
     for row in model.history_:
-        assert_allclose(row["primal"] - row["dual"], row["gap"], rtol=0, atol=ROUNDING * row["primal"])
-        assert row["gap"] >= -ROUNDING * row["primal"]
-    assert model.history_[-1]["gap"] <= tol * model.history_[-1]["primal"]
+        assert_allclose(row["objective"] - row["dual"], row["gap"], rtol=0, atol=ROUNDING * row["objective"])
+        assert row["gap"] >= -ROUNDING * row["objective"]
+    assert model.history_[-1]["gap"] <= tol * model.history_[-1]["objective"]
 
 
 def test_no_other_weights_are_better_than_the_gap_allows():
     X, Y = noisy(10, seed=3)
     model = SSVM(C=1, tol=1e-3).fit(X, Y)
-    best, gap = model.history_[-1]["primal"], model.history_[-1]["gap"]
+    best, gap = model.history_[-1]["objective"], model.history_[-1]["gap"]
     rng = np.random.default_rng(0)
     tokens, trans = model.model_.weights.tokens, model.model_.weights.trans
     for size in (1e-3, 1e-2, 0.1):
@@ -123,7 +124,7 @@ def test_giving_up_warns_and_says_so():
     with pytest.warns(ConvergenceWarning, match="max_passes"):
         model = SSVM(tol=1e-9, max_passes=1).fit(*noisy(20, seed=4))
     assert model.stop_ == "max_passes"
-    assert model.history_[-1]["passes"] == 1
+    assert model.history_[-1]["count"] == 1
     assert len(model.predict(noisy(2, seed=0)[0])) == 2
 
 
@@ -153,7 +154,7 @@ def test_fit_starts_afresh():
 def test_watch_sees_the_history():
     seen = []
     model = SSVM().fit(*noisy(10, seed=7), watch=seen.append)
-    assert [vars(record) for record in seen] == model.history_
+    assert [record.row() for record in seen] == model.history_
 
 
 # ---- weights of sequences
@@ -163,7 +164,7 @@ def close_optima(a, b):
     """Both within their gap of the same optimum, hence 1/2 ||w - w*||^2 <= gap for each."""
     last = a.history_[-1], b.history_[-1]
     slack = max(row["gap"] for row in last)
-    assert abs(last[0]["primal"] - last[1]["primal"]) <= slack + ROUNDING
+    assert abs(last[0]["objective"] - last[1]["objective"]) <= slack + ROUNDING
     assert distance(a, b) <= sum(np.sqrt(2 * row["gap"]) for row in last) + ROUNDING
 
 
@@ -183,7 +184,7 @@ def test_weights_multiply_C():
     X, Y = noisy(8, seed=10)
     weight = np.linspace(0.2, 2, 8)
     model = SSVM(C=0.5, tol=1e-3).fit(X, Y, sample_weight=weight)
-    assert_allclose(model.history_[-1]["primal"], objective(model, X, Y, 0.5 * weight), rtol=ROUNDING, atol=0)
+    assert_allclose(model.history_[-1]["objective"], objective(model, X, Y, 0.5 * weight), rtol=ROUNDING, atol=0)
 
 
 @pytest.mark.parametrize(
@@ -234,14 +235,16 @@ def test_known_labels_of_partly_labelled_sequences_are_learned():
 @pytest.mark.parametrize("seed", range(4))
 def test_unknown_labels_are_filled_in_until_they_stay(monkeypatch, seed):
     """The objective then is that of the best completions for the final weights, not of earlier ones."""
-    monkeypatch.setattr(supervised, "COMPLETIONS", 100)
+    monkeypatch.setattr(learners, "COMPLETIONS", 100)
     X, Y = noisy(12, seed=60 + seed)
     partial = hide(Y, seed=seed)
     partial[0][0] = Y[0][0]
     kept = [(x, y) for x, y in zip(X, partial, strict=True) if any(y)]
     X, partial = [x for x, _ in kept], [y for _, y in kept]
     model = SSVM(C=1, tol=1e-3).fit(X, partial)
-    assert_allclose(model.history_[-1]["primal"], objective(model, X, partial, [1.0] * len(X)), rtol=ROUNDING, atol=0)
+    assert_allclose(
+        model.history_[-1]["objective"], objective(model, X, partial, [1.0] * len(X)), rtol=ROUNDING, atol=0
+    )
 
 
 def test_partial_labels_help():
@@ -263,10 +266,10 @@ def test_a_label_known_nowhere_else_survives_between_unknown_ones():
 
 def test_C_is_chosen_by_the_accuracy_on_dev(monkeypatch):
     tol = 1e-6
-    monkeypatch.setattr(supervised, "ROUGH_TOL", tol)  # near the optimum, where it does not matter how one got there
+    monkeypatch.setattr(learners, "ROUGH_GAP", tol)  # near the optimum, where it does not matter how one got there
     train, dev = real(*noisy(12, seed=20, flip=0.5), seed=0), real(*noisy(30, seed=21, flip=0.5), seed=1)
     model = SSVM(C="auto", tol=tol).fit(*train, dev=dev)
-    alone = {C: SSVM(C=C, tol=tol).fit(*train).score(*dev) for C in supervised.MarginLearner.grid}
+    alone = {C: SSVM(C=C, tol=tol).fit(*train).score(*dev) for C in MarginLearner.grid}
     assert {row["C"]: row["token_accuracy"] for row in model.search_} == pytest.approx(alone, abs=ROUNDING)
     assert len(set(alone.values())) > 1  # there is something to choose
     chosen = model.C_
@@ -286,7 +289,7 @@ def test_of_equally_good_C_the_smallest_is_taken():
 def test_without_dev_C_is_chosen_by_cross_validation():
     X, Y = noisy(20, seed=22)
     model = SSVM(C="auto").fit(X, Y)
-    assert [row["C"] for row in model.search_] == list(supervised.MarginLearner.grid)
+    assert [row["C"] for row in model.search_] == list(MarginLearner.grid)
     chosen = model.C_
     assert chosen == max(model.search_, key=lambda row: (row["token_accuracy"], -row["C"]))["C"]
     held_out = [round(row["token_accuracy"] * 80, 6) for row in model.search_]
@@ -295,7 +298,7 @@ def test_without_dev_C_is_chosen_by_cross_validation():
 
 def test_with_nothing_to_hold_out_C_is_the_default():
     model = SSVM(C="auto").fit([X[1]], [Y[1]])
-    assert model.C_ == supervised.DEFAULT_C == SSVM().C
+    assert model.C_ == MARGIN_C == SSVM().C
     assert model.search_ == []
 
 

@@ -239,12 +239,12 @@ def test_the_inner_problem_is_solved_to_its_optimum(seed, mu):
     found = solve(problem, tol=1e-7, bench=partial(RuleWorkbench, bits=bits, mu=mu, v=v), n_jobs=1)
     best, w, best_v = convex_optimum(task, tokens, blocks, weight, mu, target)
     chain = found.state.chain
-    assert_allclose(found.history[-1].primal, best, rtol=1e-6, atol=0)
+    assert_allclose(found.objective, best, rtol=1e-6, atol=0)
     assert_allclose(np.concatenate([chain.tokens.ravel(), chain.trans.ravel()]), w, rtol=0, atol=2e-3)
     assert_allclose(v, best_v, rtol=0, atol=1e-2)
     stated = objective_of(task, tokens, blocks, chain, v, weight, mu, target)
-    assert_allclose(found.history[-1].primal, stated, rtol=1e-9, atol=0)
-    duals = [record.dual for record in found.history]
+    assert_allclose(found.objective, stated, rtol=1e-9, atol=0)
+    duals = [record.details["dual"] for record in found.history]
     assert all(b >= a - ROUNDING for a, b in pairwise(duals))
 
 
@@ -365,7 +365,7 @@ def test_known_labels_stay():
 
     model.fit([X[0], X[1], *X[2:]], [Y[0], partial_labels, *Y[2:]], pool=POOL, watch=look)
     assert len(model.labels_) == len(POOL)
-    assert any(row["step"] == "learn" for row in seen)
+    assert any(row.step == "learn" for row in seen)
 
 
 def test_no_rules_and_no_pool_are_possible():

@@ -13,48 +13,46 @@ if TYPE_CHECKING:
     from semistruct.datasets import make_apartments, make_citations
     from semistruct.features import Features
     from semistruct.formats import read, stream, write
-    from semistruct.methods import (
-        CODL,
-        CRF,
-        DASO,
-        HMM,
-        SSVM,
-        AlternatingProjections,
-        AnnealedSSVM,
-        ContinuousTransductiveSSVM,
-        GeneralizedExpectation,
-        PosteriorRegularization,
-        TransductiveSSVM,
-        TransductiveSVM,
-    )
+    from semistruct.methods import load, save
+    from semistruct.methods.annealed import AnnealedSSVM
+    from semistruct.methods.ap import AlternatingProjections
+    from semistruct.methods.codl import CODL
+    from semistruct.methods.continuous import ContinuousTransductiveSSVM
+    from semistruct.methods.crf import CRF
+    from semistruct.methods.daso import DASO
+    from semistruct.methods.ge import GeneralizedExpectation
+    from semistruct.methods.hmm import HMM
+    from semistruct.methods.multiclass import TransductiveSVM
+    from semistruct.methods.pr import PosteriorRegularization
+    from semistruct.methods.ssvm import SSVM
+    from semistruct.methods.transductive import TransductiveSSVM
     from semistruct.metrics import evaluate
     from semistruct.rules import Rules
-    from semistruct.store import load, save
     from semistruct.tokens import tokenize
 
 _HOME = {
-    "AlternatingProjections": "methods",
-    "AnnealedSSVM": "methods",
-    "CODL": "methods",
-    "CRF": "methods",
+    "AlternatingProjections": "methods.ap",
+    "AnnealedSSVM": "methods.annealed",
+    "CODL": "methods.codl",
+    "CRF": "methods.crf",
     "Rules": "rules",
-    "ContinuousTransductiveSSVM": "methods",
+    "ContinuousTransductiveSSVM": "methods.continuous",
     "Corpus": "corpus",
-    "DASO": "methods",
+    "DASO": "methods.daso",
     "Example": "corpus",
     "Features": "features",
-    "GeneralizedExpectation": "methods",
-    "HMM": "methods",
-    "PosteriorRegularization": "methods",
-    "SSVM": "methods",
-    "TransductiveSSVM": "methods",
-    "TransductiveSVM": "methods",
+    "GeneralizedExpectation": "methods.ge",
+    "HMM": "methods.hmm",
+    "PosteriorRegularization": "methods.pr",
+    "SSVM": "methods.ssvm",
+    "TransductiveSSVM": "methods.transductive",
+    "TransductiveSVM": "methods.multiclass",
     "evaluate": "metrics",
-    "load": "store",
+    "load": "methods",
     "make_apartments": "datasets",
     "make_citations": "datasets",
     "read": "formats",
-    "save": "store",
+    "save": "methods",
     "stream": "formats",
     "tokenize": "tokens",
     "write": "formats",

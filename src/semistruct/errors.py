@@ -30,7 +30,18 @@ class ModelError(SemistructError, ValueError):
 
 
 class RuleWarning(UserWarning):
-    """Rules that cannot all be obeyed, or do not fit the data."""
+    """Rules that cannot all be obeyed, or do not fit the data.
+
+    sequence  the number of the sequence it is about, if it is about one
+    """
+
+    def __init__(self, problem: str, sequence: int | None = None) -> None:
+        super().__init__(problem if sequence is None else f"sequence {sequence}: {problem}")
+        self.problem, self.sequence = problem, sequence
+
+    def at(self, place: str) -> "RuleWarning":
+        """The same with a better name for the sequence, such as its file and line."""
+        return RuleWarning(f"{place}: {self.problem}")
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:

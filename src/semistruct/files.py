@@ -49,6 +49,15 @@ def refuse_overwriting(output: PathLike | None, inputs: Iterable[PathLike | None
             raise DataError.at(output, None, "is an input too, and would be overwritten; name another output")
 
 
+def make_folder(path: PathLike) -> Path:
+    """The folder, made if there is none."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise DataError.at(path, None, f"cannot write: {_reason(err)}") from None
+    return Path(path)
+
+
 @contextmanager
 def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
     """A file to write to that takes the place of `path` once it is complete, and else disappears.

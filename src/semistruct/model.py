@@ -16,6 +16,7 @@ from semistruct.corpus import refuse_corpus
 from semistruct.features import Encoder
 from semistruct.prediction import decode_under
 from semistruct.rules import Rules
+from semistruct.rules.tables import RuleTables
 
 CHUNK = 20_000  # sequences encoded at a time, which bounds the memory needed to label very many
 
@@ -39,6 +40,12 @@ class Model:
         tokens = self.weights.tokens[rows] if len(rows) else np.zeros((1, len(self.labels)))
         return Model(self.labels, encoder, ChainWeights(tokens, self.weights.trans), self.rules)
 
+    def rules_to_obey(self, wanted: Rules | bool) -> Rules | None:
+        """Those that are given, or for True its own (None if it has none); no rules for False."""
+        if isinstance(wanted, Rules):
+            return wanted
+        return self.rules if wanted else None
+
     def predict(
         self,
         X: Sequence[Any],
@@ -49,14 +56,13 @@ class Model:
         """The best labelling of each sequence; under the instance rules of `rules`, and with corpus=True under all."""
         names = np.array(self.labels, object)
         out: list[list[str]] = []
-        for part in _chunks(X, whole=corpus):
+        for first, part in _chunks(X, whole=corpus):
             batch = self.encoder.transform(part)
             if rules is None:
                 path, _ = decode(batch, self.weights, n_jobs=n_jobs)
             else:
-                path = decode_under(batch, self.weights, rules, part, self.labels, corpus=corpus, n_jobs=n_jobs).labels[
-                    0
-                ]
+                tables = rules.compile(part, self.labels)
+                path = decode_under(batch, self.weights, tables, corpus=corpus, first=first, n_jobs=n_jobs).labels[0]
             out.extend(labels.tolist() for labels in batch.split(names[path]))
         return out
 
@@ -66,9 +72,10 @@ class Model:
         """The k best labellings of each sequence with their scores, fewer where there are no more."""
         names = np.array(self.labels, object)
         out = []
-        for part in _chunks(X):
+        for first, part in _chunks(X):
             batch = self.encoder.transform(part)
-            paths, scores = self._best(batch, part, k, n_jobs, rules)
+            tables = None if rules is None else rules.compile(part, self.labels)
+            paths, scores = self._best(batch, tables, k, first, n_jobs)
             for i, (a, b) in enumerate(pairwise(batch.offsets)):
                 ranked = zip(paths[:, a:b], scores[i].tolist(), strict=True)
                 out.append([(names[path].tolist(), score) for path, score in ranked if score > -np.inf])
@@ -77,8 +84,9 @@ class Model:
     def margins(self, X: Sequence[Any], n_jobs: int | None = None, rules: Rules | None = None) -> np.ndarray:
         """(n, 2): the score of the best labelling, and by how much it beats the second best."""
         out = [np.empty((0, 2))]
-        for part in _chunks(X):
-            _, scores = self._best(self.encoder.transform(part), part, 2, n_jobs, rules)
+        for first, part in _chunks(X):
+            tables = None if rules is None else rules.compile(part, self.labels)
+            _, scores = self._best(self.encoder.transform(part), tables, 2, first, n_jobs)
             out.append(np.column_stack([scores[:, 0], scores[:, 0] - scores[:, 1]]))
         return np.concatenate(out)
 
@@ -95,18 +103,18 @@ class Model:
     def marginals(self, X: Sequence[Any], n_jobs: int | None = None) -> list[np.ndarray]:
         """For each sequence (tokens, labels): the probability of each label, if scores are logarithms of it."""
         out: list[np.ndarray] = []
-        for part in _chunks(X):
+        for _, part in _chunks(X):
             batch = self.encoder.transform(part)
             out += batch.split(posterior(batch, self.weights, n_jobs=n_jobs).marginal)
         return out
 
     def _best(
-        self, batch: SequenceBatch, X: Sequence[Any], k: int, n_jobs: int | None, rules: Rules | None
+        self, batch: SequenceBatch, tables: RuleTables | None, k: int, first: int, n_jobs: int | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """(labellings (k, n_tokens), scores (n, k)), best first."""
-        if rules is None:
+        if tables is None:
             return decode_k(batch, self.weights, k, n_jobs=n_jobs)
-        found = decode_under(batch, self.weights, rules, X, self.labels, k=k, n_jobs=n_jobs)
+        found = decode_under(batch, self.weights, tables, k=k, first=first, n_jobs=n_jobs)
         return found.labels, found.values
 
     def heaviest(self, k: int) -> dict[str, list[tuple[str, float]]]:
@@ -120,7 +128,8 @@ class Model:
         return out
 
 
-def _chunks(X: Sequence[Any], whole: bool = False) -> Iterator[Sequence[Any]]:
+def _chunks(X: Sequence[Any], whole: bool = False) -> Iterator[tuple[int, Sequence[Any]]]:
+    """The number of the first sequence of each chunk, and the chunk."""
     refuse_corpus(X, name="input")
     size = max(len(X), 1) if whole else CHUNK
-    return (X[i : i + size] for i in range(0, len(X), size))
+    return ((i, X[i : i + size]) for i in range(0, len(X), size))

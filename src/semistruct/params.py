@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
 
 from semistruct.errors import ParameterError
 from semistruct.rules import Rules
@@ -86,3 +87,8 @@ def check_params(estimator: Any) -> None:
             raise ParameterError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {check.words}")
         if isinstance(value, BaseEstimator):
             check_params(value)
+
+
+def seed_from(random_state: Any) -> int:
+    """The seed that a `random_state` stands for."""
+    return int(check_random_state(random_state).randint(2**31))

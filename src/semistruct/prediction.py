@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import RuleWarning
-from semistruct.rules import Function, Rule, Rules
+from semistruct.rules import Rule, Rules
 from semistruct.rules.tables import RuleTables
 from semistruct.search.best import WIDTH, Aim, Found, find_best
 from semistruct.search.functions import CANDIDATES, FunctionRules
@@ -24,28 +22,25 @@ SHOWN = 3  # sequences whose clashes are told
 def decode_under(
     batch: SequenceBatch,
     weights: ChainWeights,
-    rules: Rules,
-    X: Sequence[Any],
-    labels: Sequence[str],
+    tables: RuleTables,
     *,
     k: int = 1,
     corpus: bool = False,
-    width: int = WIDTH,
+    first: int = 0,
     n_jobs: int | None = None,
 ) -> Found:
     """The k best labellings by score minus the penalty of the instance rules.
 
     With corpus=True the corpus rules, as rules for this batch, change the best labellings further by span switching.
-    Warns of hard rules that cannot all be obeyed.
+    Warns of hard rules that cannot all be obeyed; for that, sequences are numbered from `first` on.
     """
-    tables = rules.compile(X, labels)
-    found = best_under(batch, weights, tables, k=k, width=width, n_jobs=n_jobs)
+    found = best_under(batch, weights, tables, k=k, n_jobs=n_jobs)
     if corpus and len(tables.corpus):
         matcher = Matcher(batch, tables, loss=0.0, n_jobs=n_jobs)
         matched = matcher.match(weights, np.ones(len(batch)), start=found.labels[0])
         changed = np.add.reduceat(matched.labels != found.labels[0], batch.offsets[:-1]) > 0
         found = Found(matched.labels[None], found.values[:, :1], np.where(changed, np.inf, found.ceiling))
-    _warn_of_clashes(found.labels[0], batch, weights, rules, tables, X, n_jobs)
+    _warn_of_clashes(found.labels[0], batch, weights, tables, first, n_jobs)
     return found
 
 
@@ -80,39 +75,26 @@ def _chosen(found: Found, functions: FunctionRules, batch: SequenceBatch, k: int
 
 
 def _warn_of_clashes(
-    y: np.ndarray,
-    batch: SequenceBatch,
-    weights: ChainWeights,
-    rules: Rules,
-    tables: RuleTables,
-    X: Sequence[Any],
-    n_jobs: int | None,
+    y: np.ndarray, batch: SequenceBatch, weights: ChainWeights, tables: RuleTables, first: int, n_jobs: int | None
 ) -> None:
     """Tell which sequences cannot obey all hard rules, and which rules are in each other's way."""
-    hard = [rule for rule in rules if rule.weight == "hard" and not isinstance(rule, Function)]
+    hard = [rule for rule in tables.rules if rule.weight == "hard"]
     if not any(rule.level == "instance" for rule in hard):
         return
     broken = tables.broken(y, n_jobs) & np.array([rule.weight == "hard" for rule in tables.rules])
     stuck = np.flatnonzero(broken.any(axis=1))
     for i in stuck[:SHOWN]:
-        one = np.array([i])
         breaks = ", ".join(repr(tables.rules[r].text) for r in np.flatnonzero(broken[i]))
-        clash = [rule for rule in hard if _obeyed_without(rule, hard, batch.take(one), weights, [X[i]], tables.labels)]
-        names = " and ".join(repr(rule.text) for rule in clash) if clash else "the hard rules"
-        told = f"sequence {i}: {names} cannot all be obeyed; its labels break {breaks}"
-        warnings.warn(told, RuleWarning, stacklevel=4)
-    if len(stuck) > SHOWN:
-        warnings.warn(f"so it is for {len(stuck) - SHOWN} more sequences", RuleWarning, stacklevel=4)
+        one = batch.take(np.array([i]))
 
+        def obeyed_without(rule: Rule, i: int = i, one: SequenceBatch = one) -> bool:
+            rest = Rules([other for other in hard if other is not rule]).compile([tables.X[i]], tables.labels)
+            return not rest.broken(find_best(one, weights, rest, n_jobs=1).labels[0], n_jobs=1).any()
 
-def _obeyed_without(
-    rule: Rule,
-    hard: list[Rule],
-    batch: SequenceBatch,
-    weights: ChainWeights,
-    X: Sequence[Any],
-    labels: Sequence[str],
-) -> bool:
-    """The other hard rules can all be obeyed."""
-    rest = Rules([other for other in hard if other is not rule]).compile(X, labels)
-    return not rest.broken(find_best(batch, weights, rest, n_jobs=1).labels[0], n_jobs=1).any()
+        clash = [repr(rule.text) for rule in hard if obeyed_without(rule)]
+        names = " and ".join(clash) or "the hard rules"
+        problem = f"{names} cannot all be obeyed; its labels break {breaks}"
+        warnings.warn(RuleWarning(problem, sequence=first + int(i)), stacklevel=4)
+    if (more := len(stuck) - SHOWN) > 0:
+        have = "sequence has" if more == 1 else "sequences have"
+        warnings.warn(RuleWarning(f"{more} more {have} the same problem"), stacklevel=4)

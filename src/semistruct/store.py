@@ -14,6 +14,8 @@ import os
 import warnings
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -22,14 +24,12 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
-from sklearn.utils.validation import check_is_fitted
 
 from semistruct._version import __version__
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ModelError
 from semistruct.features import Encoder, Features
 from semistruct.files import replacing
-from semistruct.methods import METHODS, SequenceLabeller
 from semistruct.model import Model
 from semistruct.rules import Function, Rules
 
@@ -39,15 +39,15 @@ MAX_RATIO = 300  # `save` packs even weights that are all zero to no less than 1
 SMALL = 1 << 20  # below this size any ratio is harmless
 
 
-def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dict[str, Any] | None = None) -> None:
-    """Write a fitted estimator; see `load`."""
-    check_is_fitted(estimator)
-    model = estimator.model_
+def write_model(
+    path: str | os.PathLike[str], model: Model, description: dict[str, Any], card: dict[str, Any] | None = None
+) -> None:
+    """Write a model with the description of the estimator that it belongs to; see `read_model`."""
     if model.rules and any(isinstance(rule, Function) for rule in model.rules):
         warnings.warn("a model file cannot hold rules that are functions; they are left out", stacklevel=3)
     about = {
         "format": FORMAT,
-        **described(estimator),
+        **description,
         "labels": model.labels,
         "features": model.encoder.features and vars(model.encoder.features),
         "names": list(model.encoder.vocabulary),
@@ -62,8 +62,8 @@ def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dic
         archive.writestr("weights.safetensors", save_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
 
 
-def load(path: str | os.PathLike[str]) -> SequenceLabeller:
-    """The estimator that was saved to `path`, ready to predict; its card is in `card_`."""
+def read_model(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
+    """(the model, the content of model.json)."""
     about, arrays = _members(path)
     if not isinstance(about, dict) or not isinstance(about.get("format"), int):
         raise ModelError(f"{path}: not a semistruct model: model.json has no format number")
@@ -71,7 +71,7 @@ def load(path: str | os.PathLike[str]) -> SequenceLabeller:
         card = about["card"] if isinstance(about.get("card"), dict) else {}
         made_by = card.get("semistruct", "(unknown version)")
         raise ModelError(f"{path}: model format {about['format']} of semistruct {made_by}; this version reads {FORMAT}")
-    try:
+    with refusing_damage(path):
         features = Features(**about["features"]) if about["features"] else None
         model = Model(
             tuple(about["labels"]), Encoder(features, about["names"]), ChainWeights(arrays["tokens"], arrays["trans"])
@@ -81,43 +81,16 @@ def load(path: str | os.PathLike[str]) -> SequenceLabeller:
             rules = Rules.from_dict(about["rules"])
             rules.check_labels(model.labels)
             model = replace(model, rules=rules)
-        estimator = _built(about)
-        estimator.card_ = dict(about["card"])
+    return model, about
+
+
+@contextmanager
+def refusing_damage(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What goes wrong with the content of a model file is its fault."""
+    try:
+        yield
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as err:
         raise ModelError(f"{path}: the model is damaged ({err})") from None
-    estimator.model_ = model
-    return estimator
-
-
-def method_name(estimator: SequenceLabeller) -> str:
-    for name, method in METHODS.items():
-        if type(estimator) is method:
-            return name
-    raise ModelError(f"a {type(estimator).__name__} cannot be saved; there are {', '.join(METHODS)}")
-
-
-def described(estimator: SequenceLabeller) -> dict[str, Any]:
-    """The method and its parameters as plain data; one of them may be an estimator again, described likewise."""
-    params = {}
-    for name, value in estimator.get_params(deep=False).items():
-        if isinstance(value, Rules):
-            params[name] = value.to_dict()
-        elif isinstance(value, SequenceLabeller):
-            params[name] = described(value)
-        elif not isinstance(value, np.random.RandomState):
-            params[name] = value
-    return {"method": method_name(estimator), "params": params}
-
-
-def _built(about: dict[str, Any]) -> SequenceLabeller:
-    """The estimator, not fitted, that was described."""
-    params = {}
-    for name, value in about["params"].items():
-        if name == "rules" and value is not None:
-            params[name] = Rules.from_dict(value)
-        else:
-            params[name] = _built(value) if isinstance(value, dict) else value
-    return METHODS[about["method"]](**params)
 
 
 def _plain(value: Any) -> Any:

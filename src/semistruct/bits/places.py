@@ -16,7 +16,7 @@ from semistruct.rules import Rules
 from semistruct.rules.base import Rule, Term
 from semistruct.rules.events import StartEvent, StepEvent, TokenEvent
 from semistruct.rules.tables import RuleTables, shifted
-from semistruct.rules.vocabulary import Function
+from semistruct.rules.vocabulary.function import Function
 from semistruct.search.best import tracked
 from semistruct.threads import spread
 

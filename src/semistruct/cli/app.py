@@ -155,8 +155,8 @@ def train(
         "n_jobs": jobs,
     }
     params |= training.settings_of(settings or [])
-    keeping = training.Keeping(checkpoint, resume, plot)
-    result = training.train(data, output, method=method, params=params, keeping=keeping, quiet=quiet)
+    beside = training.BesideModel(checkpoint, resume, plot)
+    result = training.train(data, output, method=method, params=params, beside=beside, quiet=quiet)
     _print(result, as_json, training.report)
     training.end(result)
 
@@ -200,8 +200,8 @@ def predict(
     reading = reading_of(format, label_column, None, outside, encoding)
     if confidence and to != "jsonl":
         raise ParameterError("--confidence is for --to jsonl")
-    under = commands.Under(_instead(rules, no_rules), corpus_rules, confidence)
-    commands.predict(model, inputs or ["-"], reading, to=to, output=output, scheme=scheme, under=under, jobs=jobs)
+    how = commands.Labelling(_instead(rules, no_rules), corpus_rules, confidence)
+    commands.predict(model, inputs or ["-"], reading, to=to, output=output, scheme=scheme, how=how, jobs=jobs)
 
 
 @app.command(epilog="Example: semistruct evaluate refs.model test.tsv --json")
@@ -226,8 +226,8 @@ def evaluate(
 
     commands.check_order(model, [str(gold)])
     corpus = read_data(gold, reading_of(format, label_column, scheme, outside, encoding))
-    under = commands.Under(_instead(rules, no_rules))
-    result = commands.evaluate(model, corpus, unseen_labels=unseen_labels, under=under, jobs=jobs)
+    how = commands.Labelling(_instead(rules, no_rules))
+    result = commands.evaluate(model, corpus, unseen_labels=unseen_labels, how=how, jobs=jobs)
     _print(result, as_json, commands.evaluation_report)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,35 +18,27 @@ from semistruct import metrics
 from semistruct.corpus import Corpus, Example, Labels
 from semistruct.errors import DataError, ModelError, RuleWarning
 from semistruct.files import source_name
-from semistruct.fitting.labeller import label_codes
+from semistruct.fitting.data import label_codes
 from semistruct.formats import stream, write
+from semistruct.methods import load
 from semistruct.rules import Rules
-from semistruct.store import described, load
 
 CHUNK = 2000  # sequences labelled at a time
 ZIP = b"PK\3\4"  # model files begin so
 
 
 @dataclass(frozen=True)
-class Under:
-    """Which rules predictions obey.
+class Labelling:
+    """How sequences are labelled.
 
-    obey   rules instead of those of the model; True: those of the model, if it has any; False: none
-    corpus corpus rules too, for the whole input
-    sure   tell how sure the model is
+    rules       to obey instead of those of the model; True: those of the model, if it has any; False: none
+    corpus      obey corpus rules too, for the whole input
+    confidence  tell how sure the model is
     """
 
-    obey: Rules | bool = True
+    rules: Rules | bool = True
     corpus: bool = False
-    sure: bool = False
-
-    def rules(self, estimator: Any) -> bool | Rules:
-        """For `predict(rules=...)`."""
-        return estimator.model_.rules is not None if self.obey is True else self.obey
-
-    def watched(self, estimator: Any) -> Rules | None:
-        """The rules whose violations are counted, obeyed or not."""
-        return estimator.model_.rules if isinstance(self.obey, bool) else self.obey
+    confidence: bool = False
 
 
 def check_order(model: Path, data: Iterable[str]) -> None:
@@ -79,7 +70,7 @@ def predict(
     to: str | None,
     output: str,
     scheme: str | None,
-    under: Under,
+    how: Labelling,
     jobs: int | None,
 ) -> None:
     """Label the inputs one chunk at a time, so that they may be larger than memory."""
@@ -90,7 +81,7 @@ def predict(
     first = list(islice(examples, 1))
     target = to or _natural_format(first)
     try:
-        write(_labelled(estimator, chain(first, examples), under), output, target, scheme=scheme)
+        write(_labelled(estimator, chain(first, examples), how), output, target, scheme=scheme)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the output is not complete" if output == "-" else "") from None
 
@@ -107,15 +98,15 @@ def _natural_format(first: list[tuple[str, Example]]) -> str:
     return "inline" if first and first[0][1].text is not None else "tsv"
 
 
-def _labelled(estimator: Any, examples: Iterator[tuple[str, Example]], under: Under) -> Iterator[Example]:
+def _labelled(estimator: Any, examples: Iterator[tuple[str, Example]], how: Labelling) -> Iterator[Example]:
     """The examples, which come with the names of their files, with the labels of the model."""
-    rules = under.rules(estimator)
-    while part := list(islice(examples, None if under.corpus else CHUNK)):
+    rules = estimator.model_.rules_to_obey(how.rules)
+    while part := list(islice(examples, None if how.corpus else CHUNK)):
         X = [example.tokens for _, example in part]
         with _naming([example.where(source) for source, example in part]):
-            found = estimator.predict(X, rules=rules, corpus=under.corpus)
-        sure = [c.tolist() for c in estimator.confidence(X, found)] if under.sure else [None] * len(X)
-        for (_, example), labels, values in zip(part, found, sure, strict=True):
+            found = estimator.predict(X, rules=False if rules is None else rules, corpus=how.corpus)
+        margins = [c.tolist() for c in estimator.confidence(X, found)] if how.confidence else [None] * len(X)
+        for (_, example), labels, values in zip(part, found, margins, strict=True):
             yield replace(example, labels=labels, confidence=values)
 
 
@@ -125,29 +116,30 @@ def _naming(places: list[str]) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RuleWarning)
         yield
-    for warning in caught:
-        told = re.sub(r"^sequence (\d+)", lambda number: places[int(number[1])], str(warning.message))
-        warnings.warn(told, warning.category, stacklevel=3)
+    for warning in (warning.message for warning in caught):
+        if isinstance(warning, RuleWarning) and warning.sequence is not None:
+            warning = warning.at(places[warning.sequence])
+        warnings.warn(warning, stacklevel=3)
 
 
-def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, under: Under, jobs: int | None) -> dict[str, Any]:
+def evaluate(model: Path, gold: Corpus, *, unseen_labels: bool, how: Labelling, jobs: int | None) -> dict[str, Any]:
     """All scores of a model on labelled data, and how often its labels break the rules."""
     estimator = load(model)
     estimator.n_jobs = jobs
     if not unseen_labels:
         _refuse_unseen(gold, estimator.model_.labels)
     began = time.perf_counter()
-    rules = under.rules(estimator)
-    predicted = [example.labels for example in _labelled(estimator, ((gold.source, e) for e in gold), under)]
+    predicted = [example.labels for example in _labelled(estimator, ((gold.source, e) for e in gold), how)]
     seconds = time.perf_counter() - began
-    watched = under.watched(estimator)
-    broken = None if watched is None else _broken(watched, gold, predicted, estimator.model_.labels)
+    obeyed = estimator.model_.rules_to_obey(how.rules)
+    counted = estimator.model_.rules if obeyed is None else obeyed
+    broken = None if counted is None else _broken(counted, gold, predicted, estimator.model_.labels)
     try:
         scores = metrics.evaluate(gold.labels, predicted)
     except DataError as err:
         raise DataError.at(gold.source, None, str(err)) from None
-    obeyed = {"rules": bool(rules), "broken": broken}
-    return {"model": str(model), "data": gold.source, "seconds": seconds, **scores, **obeyed}
+    under = {"rules": obeyed is not None, "broken": broken}
+    return {"model": str(model), "data": gold.source, "seconds": seconds, **scores, **under}
 
 
 def _broken(rules: Rules, gold: Corpus, predicted: list[Labels | None], labels: Sequence[str]) -> dict[str, Any]:
@@ -214,7 +206,7 @@ def dump(model: Path, k: int) -> dict[str, Any]:
     return {
         "card": estimator.card_,
         "method": type(estimator).__name__,
-        "params": described(estimator)["params"],
+        "params": estimator.description()["params"],
         "rules": None if found.rules is None else [rule.text for rule in found.rules],
         "features": found.encoder.features and list(found.encoder.features.specs),
         "heaviest": found.heaviest(k),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,8 +22,8 @@ from semistruct.cli.options import (
     reading_of,
     rules_of,
 )
-from semistruct.cli.output import AsJson, duration, print_result
-from semistruct.errors import DataError, ParameterError
+from semistruct.cli.output import AsJson, check_plot, duration, print_result, status_line
+from semistruct.errors import ParameterError
 from semistruct.files import refuse_overwriting
 
 EPILOG = "Example: semistruct curve refs.tsv -u pool.txt -r citations -o curve.png"
@@ -58,8 +57,7 @@ def curve(
     """Show how accuracy grows with the number of labelled sequences, and whether it pays to label more."""
     from semistruct.experiments.curve import advice, learning_curve
 
-    if output is not None:
-        _check(output)
+    check_plot(output)
     refuse_overwriting(output, [labelled, *(pool or []), rules])
     reading = reading_of(format, label_column, scheme, outside, encoding)
     corpus = read_data(labelled, reading)
@@ -68,7 +66,7 @@ def curve(
         found = learning_curve(
             corpus, [x for pool in pools for x in pool] if pools else None,
             rules_of(rules),
-            folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, jobs=jobs, show=show,
+            folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, show=show, n_jobs=jobs,
         )  # fmt: skip
     if output is not None:
         from semistruct.report.plots import learning_curve as draw
@@ -84,13 +82,6 @@ def curve(
     print_result(result, as_json, _report)
 
 
-def _check(path: Path) -> None:
-    if path.suffix not in (".png", ".svg"):
-        raise DataError.at(path, None, "a plot is written as .png or .svg")
-    if not path.resolve().parent.is_dir():
-        raise DataError.at(path, None, "cannot write: no such folder")
-
-
 def _numbers(text: str | None) -> list[int] | None:
     if text is None:
         return None
@@ -102,19 +93,14 @@ def _numbers(text: str | None) -> list[int] | None:
 
 @contextmanager
 def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
     began = time.perf_counter()
-    with Console(stderr=True).status("reading the features") as status:
+    with status_line("reading the features", quiet) as update:
 
         def show(done: int, total: int) -> None:
             left = (time.perf_counter() - began) / done * (total - done) if done else 0.0
-            status.update(f"fit {done + 1} of {total}" + (f"  about {duration(left)} left" if done else ""))
+            update(f"fit {done + 1} of {total}" + (f"  about {duration(left)} left" if done else ""))
 
-        yield show
+        yield show if update else None
 
 
 def _report(result: dict[str, Any]) -> Iterator[Any]:

@@ -12,9 +12,10 @@ from rich.text import Text
 
 from semistruct.corpus import Example
 from semistruct.datasets import make_citations
-from semistruct.errors import DataError
+from semistruct.files import make_folder
 from semistruct.labels import spans
-from semistruct.methods import SSVM, AnnealedSSVM
+from semistruct.methods.annealed import AnnealedSSVM
+from semistruct.methods.ssvm import SSVM
 from semistruct.report.plots import learning_curve
 from semistruct.rules import Rules
 
@@ -27,10 +28,7 @@ COLOURS = {
 
 def run(folder: Path, seed: int, jobs: int | None) -> None:
     """Train with growing numbers of labels, print a table, save a plot and the last model."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as err:
-        raise DataError.at(folder, None, f"cannot write: {(err.strerror or str(err)).lower()}") from None
+    make_folder(folder)
     console = Console(highlight=False)
     console.print("[bold]semistruct[/bold] learns to cut references into fields: author, title, journal, date ...")
     console.print(

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from semistruct.errors import DataError
 
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 
@@ -26,6 +31,26 @@ def print_result(result: dict[str, Any], as_json: bool, report: Any) -> None:
     console = Report(file=sys.stdout, highlight=False)
     for part in report(result):
         console.print(part, markup=False, soft_wrap=isinstance(part, str | Text))
+
+
+def check_plot(path: Path | None) -> None:
+    """Refuse a plot that cannot be written, before there is one."""
+    if path is not None and path.suffix not in (".png", ".svg"):
+        raise DataError.at(path, None, "a plot is written as .png or .svg")
+    if path is not None and not path.resolve().parent.is_dir():
+        raise DataError.at(path, None, "cannot write: no such folder")
+
+
+@contextmanager
+def status_line(text: str, quiet: bool = False) -> Iterator[Any]:
+    """Gives a function that overwrites one line; None when standard error is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text) as status:
+        yield status.update
 
 
 def duration(seconds: float) -> str:

@@ -2,70 +2,56 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
-from semistruct.solvers.sdm import Record
+from semistruct.cli.output import status_line
+from semistruct.progress import Place, Progress, Watch
 
 
 @contextmanager
-def watching(quiet: bool, axis: str = "C_u") -> Iterator[Callable[[Any], None] | None]:
-    """Gives a function that shows each record of a fit on one line that is overwritten.
+def watching(quiet: bool) -> Iterator[Watch | None]:
+    """Gives a function that shows the progress of a fit on one line that is overwritten."""
+    with status_line("reading the features", quiet) as update:
+        dev = ""
 
-    axis  what changes along the path of a semi-supervised fit
-    """
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
+        def show(progress: Progress) -> None:
+            nonlocal dev
+            if progress.step != "point":
+                update(line(progress) + dev)
+            elif progress.details["dev_accuracy"] is not None:
+                dev = f"  dev {progress.details['dev_accuracy']:.1%}"
 
-    with Console(stderr=True).status("reading the features") as status:
-        shown: list[str] = [""]
-
-        def show(record: Record | dict[str, Any]) -> None:
-            if isinstance(record, Record):
-                status.update(_of_solver(record))
-            elif record["step"] == "point":
-                accuracy = record["dev_accuracy"]
-                shown[0] = "" if accuracy is None else f"  dev {accuracy:.1%}"
-            else:
-                status.update(_of_path(record, axis) + shown[0])
-
-        yield show
+        yield show if update else None
 
 
 @contextmanager
 def fetching() -> Iterator[Callable[[str, int, int | None], None] | None]:
     """Gives a function that shows how far the transfer of a file is."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("asking the server") as status:
+    with status_line("asking the server") as update:
 
         def show(name: str, done: int, total: int | None) -> None:
             share = "" if total is None else f" of {total / 1024:,.0f}"
-            status.update(f"{name}  {done / 1024:,.0f}{share} KiB")
+            update(f"{name}  {done / 1024:,.0f}{share} KiB")
 
-        yield show
-
-
-def _of_solver(record: Record) -> str:
-    gap = record.gap / record.primal if record.primal else 0.0
-    return (
-        f"pass {record.passes}  objective {record.primal:.4g}  gap {gap:.2%}  "
-        f"{record.viterbi} Viterbi calls  {record.seconds:.1f} s"
-    )
+        yield show if update else None
 
 
-def _of_path(row: dict[str, Any], axis: str) -> str:
-    done = row["stage"] * row["rounds"] + row["round"] + (1.0 if row["step"] == "learn" else 0.5)
-    left = row["seconds"] / done * (row["stages"] * row["rounds"] - done)
-    return (
-        f"{axis} {row[axis]:.2g} ({row['stage'] + 1}/{row['stages']}) round {row['round'] + 1}  "
-        f"J {row['objective']:.5g}  {row['broken']} broken, {row['switched']} switched  "
-        f"{row['seconds']:.0f} s, {left:.0f} left"
-    )
+def line(progress: Progress) -> str:
+    """One line for a half-step of a path, or a step of a solver."""
+    place, objective = progress.place, progress.objective or 0.0
+    where = f"{progress.step} {progress.count}"
+    if place is not None:
+        where = f"{place.axis} {place.value:.2g} ({place.stage + 1}/{place.stages}) round {place.round + 1}"
+    parts = [where, f"objective {objective:.5g}"]
+    if progress.gap is not None:
+        parts.append(f"gap {progress.gap / objective if objective else 0.0:.2%}")
+    parts += [f"{name} {value:.4g}" for name, value in progress.details.items()]
+    left = "" if place is None else f", {_left(progress, place):.0f} left"
+    return "  ".join([*parts, f"{progress.seconds:.1f} s{left}"])
+
+
+def _left(progress: Progress, place: Place) -> float:
+    """Seconds, if all rounds take as long as those so far."""
+    done = place.stage * place.rounds + place.round + (1.0 if progress.step == "learn" else 0.5)
+    return progress.seconds / done * (place.stages * place.rounds - done)

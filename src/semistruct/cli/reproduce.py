@@ -13,15 +13,15 @@ import typer
 
 from semistruct.cli.ending import INTERRUPTED
 from semistruct.cli.options import Jobs
-from semistruct.cli.output import AsJson, duration, print_result
-from semistruct.errors import DataError, ParameterError, meant
+from semistruct.cli.output import AsJson, duration, print_result, status_line
+from semistruct.errors import ParameterError, meant
+from semistruct.files import make_folder
 
 if TYPE_CHECKING:
     from semistruct.experiments.material import Material
     from semistruct.experiments.plan import Config
     from semistruct.experiments.records import Results
 
-CORPORA = ("citations", "headers", "apartments", "synthetic")
 EPILOG = """Example: semistruct data get citations -o refs && semistruct reproduce citations --data refs -o out
 
 The folder of --data has train.tsv, dev.tsv, unlabeled.txt and perhaps test.tsv; without a test part, the rest of the
@@ -51,12 +51,13 @@ def reproduce(
     as_json: AsJson = False,
 ) -> None:
     """Compare the methods on one corpus, as the literature does: few labels, several draws, tables and a report."""
+    from semistruct.experiments.lineup import RULES
     from semistruct.experiments.plan import QUICK_DRAWS, SETTINGS, Frame, chosen_methods, chosen_sizes, planned
     from semistruct.experiments.records import Results
     from semistruct.experiments.runner import run_all
     from semistruct.experiments.view import CHOICES
 
-    _one_of("corpus", corpus, CORPORA)
+    _one_of("corpus", corpus, tuple(RULES))
     _one_of("--features", features, ("paper", "default"))
     _one_of("--setting", setting, SETTINGS)
     _one_of("--decode", decode, ("plain", "rules", "both"))
@@ -66,22 +67,21 @@ def reproduce(
     configs = planned(
         material, lines, chosen_sizes(material, sizes, quick), draws or (QUICK_DRAWS if quick else 5), quick=quick
     )  # fmt: skip
-    _make(output)
+    make_folder(output)
     results = Results.open(
         output / "results.jsonl", Frame(corpus, features, setting, quick), material.digest, resume=resume
     )
     stopped = False
     try:
         with _progress(len(configs)) as show:
-            run_all(material, configs, results, jobs=jobs, show=show)
+            run_all(material, configs, results, n_jobs=jobs, show=show)
     except KeyboardInterrupt:
         stopped = True
     written = _write(results, output, select, decode)
     missing = sum(results.find(config) is None for config in configs)
-    told = {"corpus": material.title, "folder": str(output), "runs": len(results.records), "missing": missing}
-    print_result(
-        {**told, "files": [str(path) for path in written], **_answers(results, select, decode)}, as_json, _told
-    )
+    runs = {"corpus": material.title, "folder": str(output), "runs": len(results.records), "missing": missing}
+    files = [str(path) for path in written]
+    print_result({**runs, "files": files, **_answers(results, select, decode)}, as_json, _report)
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -92,7 +92,7 @@ def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def _material(corpus: str, folder: Path | None, quick: bool) -> Material:
-    from semistruct.experiments.material import from_folder, made
+    from semistruct.experiments.material import from_folder, synthetic_material
 
     if corpus == "synthetic" and folder is not None:
         raise ParameterError("--data is not for synthetic, which is made by a generator")
@@ -102,14 +102,7 @@ def _material(corpus: str, folder: Path | None, quick: bool) -> Material:
     if corpus not in ("synthetic", "apartments"):
         hint = f"semistruct data get {corpus} -o {corpus}"
         raise ParameterError(f"name the folder with the {corpus} (--data); `{hint}` fetches them")
-    return made(corpus, few=quick)
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as err:
-        raise DataError.at(folder, None, f"cannot write: {(err.strerror or str(err)).lower()}") from None
+    return synthetic_material(corpus, few=quick)
 
 
 @contextmanager
@@ -122,13 +115,9 @@ def _progress(total: int) -> Iterator[Callable[[int, Config, float | None], None
         place = f"{config.method}, {config.size} labelled, draw {config.seed}{pool}"
         return f"run {number + 1} of {total}: {place}{rest}"
 
-    if not sys.stderr.isatty():
-        yield lambda *run: print(line(*run), file=sys.stderr, flush=True)
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status("reading") as status:
-        yield lambda *run: status.update(line(*run))
+    with status_line("reading") as update:
+        show = update or (lambda text: print(text, file=sys.stderr, flush=True))
+        yield lambda *run: show(line(*run))
 
 
 def _write(results: Results, folder: Path, select: str, decode: str) -> list[Path]:
@@ -152,7 +141,7 @@ def _answers(results: Results, select: str, decode: str) -> dict[str, Any]:
     return {"warnings": warnings_of(view), "answers": answers}
 
 
-def _told(result: dict[str, Any]) -> Iterator[Any]:
+def _report(result: dict[str, Any]) -> Iterator[Any]:
     for warning in result["warnings"]:
         yield f"note: {warning}"
     for row in result["answers"]:

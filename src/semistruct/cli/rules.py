@@ -22,12 +22,12 @@ def describe(path: str) -> dict[str, Any]:
     # If the labels are not declared there may be others, which the empty name stands for.
     labels = rules.labels or ("", *sorted(set().union(*(rule.mentioned() for rule in rules))))
     plain = rules.to_dict()
-    told = [
+    described = [
         {"text": rule.text, "level": rule.level, "weight": rule.shown_weight, "rule": entry}
         for rule, entry in zip(rules, plain["rules"], strict=True)
     ]
     clashes = [asdict(found) for found in contradictions(rules, [], labels)]
-    return {"file": path, "labels": plain["labels"], "rules": told, "contradictions": clashes}
+    return {"file": path, "labels": plain["labels"], "rules": described, "contradictions": clashes}
 
 
 def description_report(result: dict[str, Any]) -> Iterator[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from semistruct.cli.output import check_plot
 from semistruct.cli.progress import watching
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError, meant
@@ -25,7 +26,6 @@ OPTIONS = {  # of parameters that have one
     "C": "-C", "features": "--features (-f)", "rules": "--rules (-r)", "select": "--select",
     "random_state": "--seed", "n_jobs": "--jobs",
 }  # fmt: skip
-LEARNED = ("search", "stop", "history", "path", "explanation", "expectations", "shares")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class BesideModel:
     """What is kept besides the model: a checkpoint folder, and a plot."""
 
     checkpoint: Path | None = None
@@ -56,27 +56,26 @@ class Keeping:
 
 
 def train(
-    data: Data, output: Path, *, method: str | None, params: dict[str, Any], keeping: Keeping, quiet: bool
+    data: Data, output: Path, *, method: str | None, params: dict[str, Any], beside: BesideModel, quiet: bool
 ) -> dict[str, Any]:
     """Fit an estimator, write the model, and return a record of it."""
     name = method or ("annealed" if data.unlabelled else "ssvm")
-    made = _method(name)
-    for path in filter(None, (output, keeping.plot)):
+    chosen = _method(name)
+    for path in filter(None, (output, beside.plot)):
         if path.is_dir() or not path.resolve().parent.is_dir():
             problem = "is a folder, name a file" if path.is_dir() else "cannot write: no such folder"
             raise DataError.at(path, None, problem)
-    if keeping.plot is not None and keeping.plot.resolve() == output.resolve():
+    if beside.plot is not None and beside.plot.resolve() == output.resolve():
         raise DataError.at(output, None, "cannot be both the model and the plot")
-    if keeping.plot is not None and keeping.plot.suffix not in (".png", ".svg"):
-        raise DataError.at(keeping.plot, None, "a plot is written as .png or .svg")
+    check_plot(beside.plot)
     for corpus in filter(None, (data.labelled, data.dev)):
         if not corpus.label_set:
             raise DataError.at(corpus.source, None, "no token has a label")
-    estimator: Any = made(**_accepted(name, params))
-    further = _further(name, data, keeping)
+    estimator: Any = chosen(**_accepted(name, params))
+    further = _further(name, data, beside)
     _warn_of_unseen(data, params["rules"])
     began = time.perf_counter()
-    with watching(quiet, getattr(METHODS[name], "axis", "")) as watch, warnings.catch_warnings():
+    with watching(quiet) as watch, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "interrupted")  # `end` tells more
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
     seconds = time.perf_counter() - began
@@ -91,9 +90,10 @@ def train(
         about |= {"unlabelled": [corpus.source for corpus in data.unlabelled], "pool": len(data.pool or ())}
     card = {"data": about, "token_accuracy": scores, "C": getattr(estimator, "C_", None)}
     estimator.save(output, card=card)
-    if keeping.plot is not None:
-        _draw(keeping.plot, estimator, output)
-    learned = {key: getattr(estimator, key + "_", None) for key in LEARNED}
+    if beside.plot is not None:
+        _draw(beside.plot, estimator, output)
+    learned = {key: getattr(estimator, key + "_", None) for key in ("search", "stop", "history", "path", "explanation")}
+    learned |= {part.attribute.rstrip("_"): getattr(estimator, part.attribute) for part in chosen.reports}
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
 
@@ -199,18 +199,18 @@ def description(result: dict[str, Any]) -> Iterator[Any]:
     yield "defaults: " + ", ".join(f"{key}={value}" for key, value in result["defaults"].items())
 
 
-def _further(name: str, data: Data, keeping: Keeping) -> dict[str, Any]:
+def _further(name: str, data: Data, beside: BesideModel) -> dict[str, Any]:
     """The arguments of `fit` besides X and y."""
     out: dict[str, Any] = {"dev": None if data.dev is None else (data.dev.tokens, data.dev.labels)}
     if issubclass(METHODS[name], PathMethod):
-        if keeping.resume and keeping.checkpoint is None:
+        if beside.resume and beside.checkpoint is None:
             raise ParameterError("--resume goes on from a checkpoint; name its folder with --checkpoint")
         if not data.has_unlabelled:
             warnings.warn(
                 f"there are no unlabelled sequences (-u), so {name} is supervised learning here", stacklevel=2
             )
-        return {**out, "pool": data.pool, "checkpoint": keeping.checkpoint, "resume": keeping.resume}
-    if keeping != Keeping():
+        return {**out, "pool": data.pool, "checkpoint": beside.checkpoint, "resume": beside.resume}
+    if beside != BesideModel():
         raise ParameterError(f"the method {name} has no checkpoints and no path to plot")
     if data.unlabelled:
         raise ParameterError(f"the method {name} learns nothing from unlabelled data; leave it out, or use -m annealed")
@@ -238,48 +238,48 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
 
 def _supervised_report(result: dict[str, Any]) -> Iterator[Any]:
     last = result["history"][-1] if result["history"] else {}
-    if "gap" in last:
-        gap = last["gap"] / last["primal"] if last["primal"] else 0.0
-        yield f"C = {result['C']:g}, relative duality gap {gap:.2%} after {last['passes']} passes"
-    elif "iterations" in last:
-        yield f"C = {result['C']:g}, objective {last['objective']:.6g} after {last['iterations']} iterations"
+    if last.get("gap") is not None:
+        gap = last["gap"] / last["objective"] if last["objective"] else 0.0
+        yield f"C = {result['C']:g}, relative duality gap {gap:.2%} after {last['count']} passes"
+    elif last.get("step") == "iteration":
+        yield f"C = {result['C']:g}, objective {last['objective']:.6g} after {last['count']} iterations"
 
 
 def _path_report(result: dict[str, Any]) -> Iterator[Any]:
     axis = next(iter(result["path"][0]))
     weight = "" if result["C"] is None else f"C = {result['C']:g}; "
-    yield f"{weight}the path, by the {METHODS[result['method']].axis_text}:"
-    table = Table(axis, box=None, pad_edge=False)
+    method: Any = METHODS[result["method"]]
+    yield f"{weight}the path, by the {method.axis_text}:"
+    points = Table(axis, box=None, pad_edge=False)
     for title in ("dev accuracy", "known mistakes per sequence", ""):
-        table.add_column(title, justify="right")
+        points.add_column(title, justify="right")
     for point in result["path"]:
         place = "supervised" if point[axis] is None else f"{point[axis]:.3g}"
         accuracy = "-" if point["dev_accuracy"] is None else f"{point['dev_accuracy']:.2%}"
-        table.add_row(place, accuracy, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else "")
-    yield table
+        points.add_row(place, accuracy, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else "")
+    yield points
     if result["path"][0]["chosen"] and len(result["path"]) > 1:
         yield "the unlabelled data did not help: this is the supervised model"
-    told = [row for row in result["explanation"]["rules"] if row["before"] or row["after"]]
-    if told:
+    broken = [row for row in result["explanation"]["rules"] if row["before"] or row["after"]]
+    if broken:
         yield "unlabelled sequences that break a rule, as the supervised model labels them and as they are matched:"
-        yield _rules([(row["rule"], str(row["before"]), str(row["after"])) for row in _most(told, "before")])
-    if result["expectations"]:
-        yield "what lies beyond a rule per unlabelled sequence, expected by the model and after projection:"
-        most = _most(result["expectations"], "model")
-        yield _rules([(row["rule"], f"{row['model']:.4f}", f"{row['projected']:.4f}") for row in most])
-    if result["shares"]:
-        yield "the shares that the model expects of what the rules speak of, at the start and at the end:"
-        yield _rules([(row["rule"], f"{row['start']:.3f}", f"{row['end']:.3f}") for row in result["shares"][:SHOWN]])
+        yield _rules([(row["rule"], str(row["before"]), str(row["after"])) for row in _most(broken, "before")])
+    for part in method.reports:
+        if rows := result[part.attribute.rstrip("_")]:
+            yield part.title
+            rows = _most(rows, part.before) if part.largest_first else rows[:SHOWN]
+            columns = (part.before, part.after)
+            yield _rules([(row["rule"], *(f"{row[key]:.{part.digits}f}" for key in columns)) for row in rows])
 
 
 def _most(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -row[key])[:SHOWN]
 
 
-def _rules(rows: list[tuple[str, str, str]]) -> Table:
+def _rules(rows: list[tuple[str, ...]]) -> Table:
     table = Table("rule", box=None, pad_edge=False)
     for title in ("before", "after"):
         table.add_column(title, justify="right")
-    for rule, before, after in rows:
-        table.add_row(Text(rule), before, after)
+    for rule, *values in rows:
+        table.add_row(Text(rule), *values)
     return table

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from semistruct.corpus import Corpus, Example, Labels, Token
 from semistruct.errors import DataError
-from semistruct.files import read_lines, replacing
+from semistruct.files import make_folder, read_lines, replacing
 from semistruct.formats import columns, write
 
 PARTS = ("train", "dev", "test", "pool")
@@ -110,10 +110,7 @@ def _page(text: str) -> tuple[list[Token], Labels]:
 
 def save(parts: Parts, folder: Path) -> None:
     """One file per part: token and label in columns, or tokens alone in `unlabeled.txt`."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as err:
-        raise DataError.at(folder, None, f"cannot write: {(err.strerror or str(err)).lower()}") from None
+    make_folder(folder)
     for part, corpus in parts.items():
         if part != "pool":
             write(corpus, folder / f"{part}.tsv", "tsv")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from semistruct.errors import DataError
-from semistruct.files import replacing
+from semistruct.files import make_folder, replacing
 
 PLACE = "https://raw.githubusercontent.com"
 TIMEOUT = 30.0  # seconds without an answer
@@ -56,10 +56,7 @@ def cached(remote: Remote, folder: Path, *, place: str | None = None, show: Show
             problem = f"its SHA-256 is {found}, expected {remote.sha256}; delete the file to fetch it anew"
             raise DataError.at(target, None, problem)
         return target
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as err:
-        raise DataError.at(folder, None, f"cannot write: {(err.strerror or str(err)).lower()}") from None
+    make_folder(folder)
     place = place or os.environ.get("SEMISTRUCT_MIRROR") or PLACE
     url = f"{place.rstrip('/')}/{remote.path}"
     try:

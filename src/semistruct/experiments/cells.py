@@ -39,6 +39,7 @@ def percent(value: float | None, *, best: bool = False, style: str = "") -> Cell
     return Cell(f"{100 * value:.1f}", 100 * value, "best" if best else style)
 
 
-def spread(scores: list[float], *, best: bool = False) -> Cell:
-    cell, s = percent(statistics.mean(scores), best=best), statistics.spread(scores)
+def mean_cell(scores: list[float], *, best: bool = False) -> Cell:
+    """Mean ± deviation."""
+    cell, s = percent(statistics.mean(scores), best=best), statistics.deviation(scores)
     return cell if isnan(s) else Cell(f"{cell.text} ± {100 * s:.1f}", cell.value, cell.style)

@@ -16,7 +16,8 @@ from typing import Any
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError
 from semistruct.experiments import statistics
-from semistruct.methods import SSVM, AnnealedSSVM
+from semistruct.methods.annealed import AnnealedSSVM
+from semistruct.methods.ssvm import SSVM
 from semistruct.rules import Rules
 
 FIRST, MOST = 5, 6  # the smallest size, and the number of sizes
@@ -44,7 +45,7 @@ class Curve:
                 **{
                     method: {
                         "mean": self.mean(method, k),
-                        "spread": statistics.spread(self.scores[method][k]),
+                        "spread": statistics.deviation(self.scores[method][k]),
                         "scores": self.scores[method][k],
                     }
                     for method in METHODS
@@ -69,12 +70,15 @@ def learning_curve(
     *,
     folds: int = 5,
     sizes: Sequence[int] | None = None,
-    features: str | Sequence[str] = "default",
     seed: int = 0,
-    jobs: int | None = None,
     show: Callable[[int, int], None] | None = None,
+    **params: Any,
 ) -> Curve:
-    """The curve; without a pool, sequences that were not drawn serve as unlabelled ones.  show(done, in all)."""
+    """The curve; without a pool, sequences that were not drawn serve as unlabelled ones.
+
+    show    is called with the number of fits done, and of all
+    params  of both methods, such as features and n_jobs
+    """
     known = [i for i, row in enumerate(labelled.labels) if row is not None and None not in row]
     if len(known) < folds:
         problem = f"{len(known)} sequences are labelled throughout, too few for {folds} parts"
@@ -92,7 +96,7 @@ def learning_curve(
         for k, n in enumerate(chosen):
             learn = [labelled.tokens[i] for i in rest[:n]], [labelled.labels[i] for i in rest[:n]]
             unlabelled = [labelled.tokens[i] for i in rest[n:]] if pool is None else pool
-            given: dict[str, Any] = {"C": "auto", "features": features, "rules": rules, "n_jobs": jobs}
+            given = {"C": "auto", "rules": rules, **params}
             for method in METHODS:
                 if show:
                     show(done, total)
@@ -129,17 +133,17 @@ def advice(curve: Curve) -> list[str]:
         return [*out, "One size says nothing about more labels."]
     before = curve.sizes[last - 1]
     gains = [b - a for a, b in zip(curve.scores[better][last - 1], curve.scores[better][last], strict=True)]
-    gain, spread = statistics.mean(gains), statistics.spread(gains)
-    error = 0.0 if isnan(spread) else spread / sqrt(len(gains))
-    told = (
+    gain, deviation = statistics.mean(gains), statistics.deviation(gains)
+    error = 0.0 if isnan(deviation) else deviation / sqrt(len(gains))
+    step = (
         f"Going from {before} to {n} labelled sequences brought {100 * gain:+.1f} ± {100 * error:.1f} points ({better})"
     )
     if gain <= LITTLE:
-        return [*out, f"{told}: better rules, features or more unlabelled text may bring more than further labels."]
+        return [*out, f"{step}: better rules, features or more unlabelled text may bring more than further labels."]
     if gain <= 2 * error:
-        return [*out, f"{told}, which may be chance: more labels may help, and more parts (--folds) would tell."]
+        return [*out, f"{step}, which may be chance: more labels may help, and more parts (--folds) would tell."]
     more = expected_gain(before, 1 - curve.mean(better, last - 1), n, 1 - curve.mean(better, last))
-    return [*out, f"{told}: it pays to label more; {2 * n} should bring about {100 * more:.1f} points more."]
+    return [*out, f"{step}: it pays to label more; {2 * n} should bring about {100 * more:.1f} points more."]
 
 
 def expected_gain(n1: int, error1: float, n2: int, error2: float) -> float:

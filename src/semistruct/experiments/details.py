@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isnan
 
 from semistruct.experiments import statistics
-from semistruct.experiments.cells import Cell, Table, head, percent, spread
+from semistruct.experiments.cells import Cell, Table, head, mean_cell, percent
 from semistruct.experiments.lineup import LINEUP
 from semistruct.experiments.view import CHOICES, IN_WORDS, View, accuracy, outcome
 
@@ -96,7 +96,7 @@ def unlabelled(view: View) -> Table | None:
     """Accuracy against the number of unlabelled sequences."""
     curve = unlabelled_curve(view)
     rows = [
-        [Cell(str(n), float(n)), *(spread(scores[d]) for d in view.decodings), Cell(str(len(scores["plain"])))]
+        [Cell(str(n), float(n)), *(mean_cell(scores[d]) for d in view.decodings), Cell(str(len(scores["plain"])))]
         for n, scores in curve.items()
     ]
     if len(rows) < 2:

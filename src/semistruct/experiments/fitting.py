@@ -4,40 +4,40 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from semistruct.experiments.lineup import QUICK, Entry
-from semistruct.fitting.labeller import Pairs
-from semistruct.fitting.trust import trusted
-from semistruct.methods import METHODS
+from semistruct.experiments.lineup import Entry
+from semistruct.fitting.data import Pairs
+from semistruct.fitting.trust import for_prediction
 from semistruct.rules import Rules
 
 
 @dataclass(frozen=True)
-class Task:
+class Setup:
     """What there is to learn from, and how.
 
-    taught  the rules to learn with
-    rules   the rules to predict with
+    learn_rules    to learn with
+    predict_rules  to predict with
+    tries          settings of which the best on dev data is taken
     """
 
     learn: Pairs
     dev: Pairs
     pool: Sequence[Any]
     features: str
-    taught: Rules
-    rules: Rules
-    quick: bool = False
-    jobs: int | None = None
+    learn_rules: Rules
+    predict_rules: Rules
+    tries: Sequence[Mapping[str, Any]]
+    n_jobs: int | None = None
 
-    def weighed(self, estimator: Any) -> Rules:
+    def rules_for(self, estimator: Any) -> Rules:
         """The rules to predict with, as they weigh for an estimator: by its own way if it has learned with them."""
-        if self.taught == self.rules and estimator.model_.rules is not None:
+        if self.learn_rules == self.predict_rules and estimator.model_.rules is not None:
             return estimator.model_.rules
-        model = replace(estimator.model_, rules=self.rules)
-        return trusted(model, len(self.learn[0]), self.dev, self.jobs) or self.rules
+        model = replace(estimator.model_, rules=self.predict_rules)
+        return for_prediction(model, len(self.learn[0]), self.dev, self.n_jobs) or self.predict_rules
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,17 @@ class Fitted:
     search_seconds: float  # those of the settings that were not taken
 
 
-def fit(entry: Entry, task: Task) -> Fitted:
+def fit(entry: Entry, setup: Setup) -> Fitted:
     """The first of the settings that label dev data best."""
     best: Fitted | None = None
     search: list[dict[str, Any]] = []
     total = top = 0.0
-    tries = entry.tries[:1] if task.quick else entry.tries
-    for params in tries:
+    for params in setup.tries:
         began = time.perf_counter()
-        estimator = _fit_one(entry, params, task)
-        rules = task.weighed(estimator)
+        estimator = _fit_one(entry, params, setup)
+        rules = setup.rules_for(estimator)
         seconds = time.perf_counter() - began
-        accuracy = estimator.score(*task.dev, rules=rules) if len(tries) > 1 else None
+        accuracy = estimator.score(*setup.dev, rules=rules) if len(setup.tries) > 1 else None
         search.append({**params, "dev_accuracy": accuracy})
         total += seconds
         if best is None or (accuracy or 0.0) > top:
@@ -73,20 +72,20 @@ def fit(entry: Entry, task: Task) -> Fitted:
     return replace(best, search_seconds=total - best.seconds)
 
 
-def _fit_one(entry: Entry, params: Any, task: Task) -> Any:
-    kind: Any = METHODS[entry.method]
-    estimator = kind()
+def _fit_one(entry: Entry, params: Mapping[str, Any], setup: Setup) -> Any:
+    estimator: Any = entry.method()
     given: dict[str, Any] = {
-        "C": "auto", "features": task.features, "rules": task.taught, "n_jobs": task.jobs, "select": "dev",
-        **(QUICK.get(entry.method, {}) if task.quick else {}), **params,
+        "C": "auto", "features": setup.features, "rules": setup.learn_rules, "n_jobs": setup.n_jobs, "select": "dev",
+        **params,
     }  # fmt: skip
-    if entry.own_features:
+    if entry.line.own_features:
         del given["features"]
     known = estimator.get_params()
     estimator.set_params(**{key: value for key, value in given.items() if key in known})
-    offered = {"dev": task.dev, "pool": task.pool, "keep_models": True}
-    taken = inspect.signature(kind.fit).parameters
-    estimator.fit(*task.learn, **{key: value for key, value in offered.items() if key in taken})
+    estimator.keep_models = True
+    offered = {"dev": setup.dev, "pool": setup.pool}
+    taken = inspect.signature(estimator.fit).parameters
+    estimator.fit(*setup.learn, **{key: value for key, value in offered.items() if key in taken})
     if getattr(estimator, "stop_", None) == "interrupted":
         raise KeyboardInterrupt  # a path that was cut short is no result
     return estimator

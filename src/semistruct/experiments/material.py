@@ -55,8 +55,8 @@ class Material:
     def digest(self) -> str:
         """SHA-256 of all parts."""
         parts = (self.train, self.dev, self.pool, self.test)
-        told = [None if part is None else part.digest for part in parts]
-        return hashlib.sha256(repr(told).encode()).hexdigest()
+        digests = [None if part is None else part.digest for part in parts]
+        return hashlib.sha256(repr(digests).encode()).hexdigest()
 
     @property
     def reported_on(self) -> str:
@@ -108,7 +108,7 @@ def from_folder(name: str, folder: Path) -> Material:
     return Material(name, train, dev, read(folder / "unlabeled.txt"), test)
 
 
-def made(name: str, *, few: bool = False) -> Material:
+def synthetic_material(name: str, *, few: bool = False) -> Material:
     """Synthetic parts: of the generator of this name, citations for the name synthetic."""
     generator = GENERATORS["citations" if name == "synthetic" else name]
     sizes = FEW if few else MADE[name]

@@ -11,7 +11,7 @@ import numpy as np
 from semistruct import metrics
 from semistruct.corpus import Example
 from semistruct.features.words import word_of
-from semistruct.fitting.labeller import label_codes
+from semistruct.fitting.data import label_codes
 from semistruct.rules import Rules
 
 WORST = 3  # sequences that are kept token by token

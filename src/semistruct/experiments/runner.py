@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from semistruct.experiments.fitting import Fitted, Task, fit
-from semistruct.experiments.lineup import LINEUP, entry_of, learning, predicting
+from semistruct.experiments.fitting import Fitted, Setup, fit
+from semistruct.experiments.lineup import LINEUP, learning, predicting
 from semistruct.experiments.material import Material
 from semistruct.experiments.outcome import Judged
 from semistruct.experiments.plan import Config, Frame
@@ -25,7 +25,7 @@ def run_all(
     configs: Sequence[Config],
     results: Results,
     *,
-    jobs: int | None,
+    n_jobs: int | None,
     show: Callable[[int, Config, float | None], None],
 ) -> None:
     """Make the runs that have no record yet; show(number, configuration, seconds left) is told of each."""
@@ -34,7 +34,7 @@ def run_all(
             continue
         left = seconds_left(results, [c for c in configs[number:] if results.find(c) is None])
         show(number, config, left)
-        results.add(run(material, results.frame, config, jobs=jobs))
+        results.add(run(material, results.frame, config, n_jobs=n_jobs))
 
 
 def seconds_left(results: Results, waiting: Sequence[Config]) -> float | None:
@@ -49,25 +49,27 @@ def seconds_left(results: Results, waiting: Sequence[Config]) -> float | None:
     return sum(map(expected, waiting)) if known else None
 
 
-def run(material: Material, frame: Frame, config: Config, *, jobs: int | None = None) -> Record:
+def run(material: Material, frame: Frame, config: Config, *, n_jobs: int | None = None) -> Record:
     """The record of one run."""
     began, draw = time.process_time(), material.draw(config.size, config.seed)
     pool = material.pool.tokens[: config.pool]
     if frame.setting == "transductive":
         pool = pool + [e.tokens for e in draw.report]
-    taught, (name, rules) = learning(frame.corpus, config.method), predicting(frame.corpus, config.method)
-    task = Task(
+    entry, learn_rules = LINEUP[config.method], learning(frame.corpus, config.method)
+    name, rules = predicting(frame.corpus, config.method)
+    setup = Setup(
         learn=([e.tokens for e in draw.learn], [e.labels for e in draw.learn]),
         dev=(material.dev.tokens, material.dev.labels),
-        pool=pool, features=frame.features, taught=taught.rules, rules=rules, quick=frame.quick, jobs=jobs,
+        pool=pool, features=frame.features, learn_rules=learn_rules.rules, predict_rules=rules,
+        tries=entry.tries(frame.corpus, frame.quick), n_jobs=n_jobs,
     )  # fmt: skip
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        fitted = fit(entry_of(frame.corpus, config.method), task)
+        fitted = fit(entry, setup)
         judged = Judged(draw.report, draw.which, rules)
-        scored = _scored(fitted, judged, jobs)
+        scored = _scored(fitted, judged, n_jobs)
     estimator = fitted.estimator
-    said = list(dict.fromkeys(str(w.message) for w in told))
+    messages = list(dict.fromkeys(str(w.message) for w in caught))
     return {
         "config": config.to_dict(),
         "frame": asdict(frame),
@@ -76,8 +78,8 @@ def run(material: Material, frame: Frame, config: Config, *, jobs: int | None = 
             "labelled": len(draw.learn), "dev": len(material.dev), "unlabelled": len(pool),
             "reported": len(draw.report), "reported_on": material.reported_on, "synthetic": material.synthetic,
         },
-        "rules": {"learning": taught.name, "left_out": taught.left_out, "predicting": name},
-        "features": "its own" if LINEUP[config.method].own_features else frame.features,
+        "rules": {"learning": learn_rules.name, "left_out": learn_rules.left_out, "predicting": name},
+        "features": "its own" if entry.line.own_features else frame.features,
         "params": fitted.params,
         "C": getattr(estimator, "C_", None),
         "search": fitted.search,
@@ -89,12 +91,12 @@ def run(material: Material, frame: Frame, config: Config, *, jobs: int | None = 
         "history": _summary(estimator),
         "seconds": {"search": fitted.search_seconds, "fit": fitted.seconds, **scored["seconds"]},
         "cpu_seconds": time.process_time() - began,
-        "warnings": said[:WARNINGS_KEPT],
+        "warnings": messages[:WARNINGS_KEPT],
         "versions": versions(),
     }  # fmt: skip
 
 
-def _scored(fitted: Fitted, judged: Judged, jobs: int | None) -> dict[str, Any]:
+def _scored(fitted: Fitted, judged: Judged, n_jobs: int | None) -> dict[str, Any]:
     """The points of the path, which of them each way of choosing takes, and the outcomes of those."""
     estimator, seconds = fitted.estimator, dict.fromkeys(DECODINGS, 0.0)
     rules, path = fitted.rules, getattr(estimator, "path_", None)
@@ -103,7 +105,7 @@ def _scored(fitted: Fitted, judged: Judged, jobs: int | None) -> dict[str, Any]:
     for model in models:
         for decoding in DECODINGS:
             began = time.perf_counter()
-            found[decoding].append(model.predict(judged.tokens, jobs, rules if decoding == "rules" else None))
+            found[decoding].append(model.predict(judged.tokens, n_jobs, rules if decoding == "rules" else None))
             seconds[decoding] += (time.perf_counter() - began) / len(models)
     accuracies = {decoding: [judged.accuracy(labels) for labels in found[decoding]] for decoding in DECODINGS}
     points = [
@@ -140,7 +142,7 @@ def _summary(estimator: Any) -> list[dict[str, Any]]:
     """Of the history: the last row of each stage of a path, else the last row."""
     rows, axis = getattr(estimator, "history_", []), getattr(estimator, "axis", None)
     last = {row.get(axis): row for row in rows}
-    kept = ("objective", "primal", "gap", "broken", "switched", "iterations", "passes", "seconds")
+    kept = ("objective", "gap", "broken", "switched", "count", "seconds")
     return [
         {"place": place, **{key: row[key] for key in kept if row.get(key) is not None}} for place, row in last.items()
     ]

@@ -1,4 +1,4 @@
-"""Mean and spread of a few runs, and whether one method is better than another.
+"""Mean and deviation of a few runs, and whether one method is better than another.
 
 Two paired tests, because they answer different questions:
 
@@ -27,7 +27,7 @@ def mean(values: Sequence[float]) -> float:
     return statistics.fmean(values) if values else nan
 
 
-def spread(values: Sequence[float]) -> float:
+def deviation(values: Sequence[float]) -> float:
     """The sample standard deviation; not a number for fewer than two runs."""
     return statistics.stdev(values) if len(values) > 1 else nan
 

@@ -49,8 +49,8 @@ def warnings_of(view: View) -> list[str]:
 
 def _best(view: View, size: str, best: str) -> str:
     scores = view.scores(best, size, view.main)
-    spread = statistics.spread(scores)
-    shown = "" if isnan(spread) else f" ± {100 * spread:.1f}"
+    deviation = statistics.deviation(scores)
+    shown = "" if isnan(deviation) else f" ± {100 * deviation:.1f}"
     draws = "one run" if len(scores) == 1 else f"{len(scores)} draws"
     accuracy = 100 * statistics.mean(scores)
     name = LINEUP[best].title
@@ -79,10 +79,10 @@ def _rules(view: View, size: str, best: str) -> str:
     def gain(method: str) -> float:
         return 100 * (view.mean(method, size, "rules") - view.mean(method, size, "plain"))
 
-    told = [f"{gain(best):+.1f} points at prediction for {LINEUP[best].title}"]
+    gains = [f"{gain(best):+.1f} points at prediction for {LINEUP[best].title}"]
     if best != "ssvm" and view.runs("ssvm", size):
-        told.append(f"{gain('ssvm'):+.1f} for {LINEUP['ssvm'].title}")
-    return ", ".join(told) + "."
+        gains.append(f"{gain('ssvm'):+.1f} for {LINEUP['ssvm'].title}")
+    return ", ".join(gains) + "."
 
 
 def _unlabelled(view: View, size: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 
-from semistruct.experiments.cells import Cell, Table, head, percent, spread
+from semistruct.experiments.cells import Cell, Table, head, mean_cell, percent
 from semistruct.experiments.details import PEEKS, choices, times, unlabelled, violations
 from semistruct.experiments.lineup import LINEUP
 from semistruct.experiments.published import MEANINGS, MISPRINTS, PRINTED, SOURCES, Figure, published
@@ -99,7 +99,7 @@ def overview(view: View) -> Table:
         row = [Cell(LINEUP[method].title)]
         for size in sizes:
             scores = view.scores(method, size, view.main)
-            row.append(spread(scores, best=best[size] == method))
+            row.append(mean_cell(scores, best=best[size] == method))
         rows.append(row)
     how = IN_WORDS[view.main]
     return Table(
@@ -131,7 +131,7 @@ def comparison(view: View, size: str) -> Table:
         row = [Cell(LINEUP[method].title)]
         for decoding in shown:
             top = view.ranked(size, decoding)[0] == method
-            row.append(spread(view.scores(method, size, decoding), best=top))
+            row.append(mean_cell(view.scores(method, size, decoding), best=top))
         if method == best:
             row += [Cell("best", 0.0), Cell(""), Cell("")]
         else:
@@ -148,7 +148,7 @@ def comparison(view: View, size: str) -> Table:
         f"{view.title}, {view.sizes[size]} labelled, {view.frame['setting']}, features {view.frame['features']}; token "
         f"accuracy in %, mean ± sample standard deviation; the point of a path {_choice(view)}.",
         f"Compared with the best {IN_WORDS[view.main]}; no p over draws below {_least_p(view, size)} is possible.",
-        *(f"{name}: settings {told}." for name, told in _settings(view, size).items()),
+        *(f"{name}: settings {settings}." for name, settings in _settings(view, size).items()),
     ]
     if size == next(iter(view.sizes)):
         notes += _for_all_sizes(view, left_out)
@@ -167,7 +167,7 @@ def _for_all_sizes(view: View, left_out: dict[str, tuple[str, list[str]]]) -> li
             for name, (listed, rules) in left_out.items()
         ),
     ]
-    own = [LINEUP[method].title for method in view.methods if LINEUP[method].own_features]
+    own = [LINEUP[method].title for method in view.methods if LINEUP[method].line.own_features]
     if own:
         notes.append(f"{' and '.join(own)}: words and the start of a sequence as the only features, as published.")
     if view.corpus in PRINTED and not view.synthetic:
@@ -181,9 +181,9 @@ def _settings(view: View, size: str) -> dict[str, str]:
     out = {}
     for method in view.methods:
         runs = [run["params"] for run in view.runs(method, size).values()]
-        told = dict.fromkeys(", ".join(f"{key} {_value(value)}" for key, value in params.items()) for params in runs)
-        if any(told):
-            out[LINEUP[method].title] = " or ".join(told)
+        shown = dict.fromkeys(", ".join(f"{key} {_value(value)}" for key, value in params.items()) for params in runs)
+        if any(shown):
+            out[LINEUP[method].title] = " or ".join(shown)
     return out
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from semistruct.corpus import Token
+from semistruct.features.registry import SEQUENCES, template
 from semistruct.features.words import Values, is_punctuation, shape_of, word_of
 
 SequenceTemplate = Callable[[list[Token]], list[Values]]
@@ -13,14 +14,17 @@ SequenceTemplate = Callable[[list[Token]], list[Values]]
 OPENING, CLOSING, QUOTES = set("([{"), set(")]}"), {'"', "``", "''", "“", "”"}
 
 
+@template(SEQUENCES)
 def begin() -> SequenceTemplate:
     return lambda tokens: [["yes"] if t == 0 else [] for t in range(len(tokens))]
 
 
+@template(SEQUENCES)
 def end() -> SequenceTemplate:
     return lambda tokens: [["yes"] if t == len(tokens) - 1 else [] for t in range(len(tokens))]
 
 
+@template(SEQUENCES)
 def bigram() -> SequenceTemplate:
     """The lower-cased word with the one before it."""
 
@@ -31,6 +35,7 @@ def bigram() -> SequenceTemplate:
     return values
 
 
+@template(SEQUENCES)
 def shapes() -> SequenceTemplate:
     """The shape of the word with the one before it."""
 
@@ -41,6 +46,7 @@ def shapes() -> SequenceTemplate:
     return values
 
 
+@template(SEQUENCES)
 def position() -> SequenceTemplate:
     """How far the beginning and the end are, on a scale that doubles: 0, 1, 2-3, 4-7, ..."""
 
@@ -51,6 +57,7 @@ def position() -> SequenceTemplate:
     return values
 
 
+@template(SEQUENCES)
 def enclosed() -> SequenceTemplate:
     """Whether the token stands in brackets or in quotation marks."""
 
@@ -68,6 +75,7 @@ def enclosed() -> SequenceTemplate:
     return values
 
 
+@template(SEQUENCES)
 def signs() -> SequenceTemplate:
     """The nearest punctuation on the left and on the right."""
 
@@ -88,6 +96,12 @@ def _last_sign(tokens: list[Token]) -> list[str]:
     return out
 
 
+def read_lexicon(lines: list[str]) -> dict[str, str]:
+    """One phrase per line, tokens separated by blanks, case ignored."""
+    return {" ".join(line.lower().split()): "" for line in lines}
+
+
+@template(SEQUENCES, read_lexicon)
 def lexicon(phrases: dict[str, str]) -> SequenceTemplate:
     """Longest matches of a list of phrases: B where one begins, I inside it."""
     longest = max((phrase.count(" ") + 1 for phrase in phrases), default=0)
@@ -105,8 +119,3 @@ def lexicon(phrases: dict[str, str]) -> SequenceTemplate:
         return out
 
     return values
-
-
-def read_lexicon(lines: list[str]) -> dict[str, str]:
-    """One phrase per line, tokens separated by blanks, case ignored."""
-    return {" ".join(line.lower().split()): "" for line in lines}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from semistruct.corpus import Token
+from semistruct.features.registry import STEPS, template
 from semistruct.features.words import is_punctuation, word_of
 
 StepTemplate = Callable[[list[Token]], list[int]]
@@ -16,11 +17,13 @@ StepTemplate = Callable[[list[Token]], list[int]]
 LINE_BREAKS = {"*NEWLINE*", "\n", "\\n", "<br>", "⏎"}
 
 
+@template(STEPS)
 def plain() -> tuple[StepTemplate, int]:
     """One kind for all steps."""
     return (lambda tokens: [0] * len(tokens)), 1
 
 
+@template(STEPS)
 def punctuation() -> tuple[StepTemplate, int]:
     """By the token before the step: a word, a full stop, a comma, other punctuation, a line break."""
 

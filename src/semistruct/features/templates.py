@@ -10,31 +10,16 @@ A file named by lexicon(...) or cluster(...) is read once and kept, so that a sa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from semistruct.errors import ParameterError, meant
 from semistruct.features import sequences, steps, words
+from semistruct.features.registry import FILES, SEQUENCES, STEPS, WORDS
 
 SPEC = re.compile(r"(?P<name>[a-z]+)(?:\((?P<args>.*)\))?(?:\[(?P<low>-?\d+)(?:\.\.(?P<high>-?\d+))?\])?")
-
-WORDS: dict[str, Callable[..., words.WordTemplate]] = {
-    f.__name__: f
-    for f in (words.word, words.lower, words.shape, words.digits, words.classes, words.prefix, words.suffix,
-              words.column, words.cluster)
-}  # fmt: skip
-SEQUENCES: dict[str, Callable[..., sequences.SequenceTemplate]] = {
-    f.__name__: f
-    for f in (sequences.begin, sequences.end, sequences.bigram, sequences.shapes, sequences.position,
-              sequences.enclosed, sequences.signs, sequences.lexicon)
-}  # fmt: skip
-STEPS = {"plain": steps.plain, "punctuation": steps.punctuation}
-FILES: dict[str, Callable[[list[str]], dict[str, str]]] = {
-    "cluster": words.read_clusters,
-    "lexicon": sequences.read_lexicon,
-}
 
 SETS: dict[str, tuple[str, ...]] = {
     "default": (

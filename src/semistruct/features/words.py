@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from semistruct.corpus import Token
 from semistruct.errors import ParameterError
+from semistruct.features.registry import WORDS, template
 
 Values = list[str]
 WordTemplate = Callable[[Token], Values]
@@ -60,18 +61,22 @@ def shape_of(word: str) -> str:
     return "".join(k for i, k in enumerate(kinds) if i == 0 or k != kinds[i - 1])
 
 
+@template(WORDS)
 def word() -> WordTemplate:
     return lambda token: [word_of(token)]
 
 
+@template(WORDS)
 def lower() -> WordTemplate:
     return lambda token: [word_of(token).lower()]
 
 
+@template(WORDS)
 def shape() -> WordTemplate:
     return lambda token: [shape_of(word_of(token))]
 
 
+@template(WORDS)
 def digits() -> WordTemplate:
     """The number of digits of a number, 5 standing for more."""
 
@@ -82,23 +87,27 @@ def digits() -> WordTemplate:
     return values
 
 
+@template(WORDS)
 def classes() -> WordTemplate:
     """The regular expressions of CLASSES that the word matches."""
     return lambda token: [name for name, pattern in CLASSES.items() if pattern.match(word_of(token))]
 
 
+@template(WORDS)
 def prefix(lengths: str) -> WordTemplate:
     """The first letters of the lower-cased word, for words that are longer: prefix(2-4)."""
     sizes = _numbers(lengths, "prefix")
     return lambda token: [low[:k] for low in [word_of(token).lower()] for k in sizes if len(low) > k]
 
 
+@template(WORDS)
 def suffix(lengths: str) -> WordTemplate:
     """The last letters of the lower-cased word, for words that are longer: suffix(2-4)."""
     sizes = _numbers(lengths, "suffix")
     return lambda token: [low[-k:] for low in [word_of(token).lower()] for k in sizes if len(low) > k]
 
 
+@template(WORDS)
 def column(number: str) -> WordTemplate:
     """A further column of the data, e.g. the part of speech: column(1)."""
     if not number.isdigit():
@@ -114,6 +123,19 @@ def column(number: str) -> WordTemplate:
     return values
 
 
+def read_clusters(lines: list[str]) -> dict[str, str]:
+    """`word TAB cluster` lines, or the `bits TAB word TAB count` lines of Brown clustering programs."""
+    table = {}
+    for number, line in enumerate(lines, 1):
+        parts = line.split("\t")
+        if len(parts) not in (2, 3):
+            raise ParameterError(f"line {number} of the clusters has {len(parts)} columns, expected 2 or 3")
+        bits_first = len(parts) == 3
+        table[parts[1] if bits_first else parts[0]] = parts[0] if bits_first else parts[1]
+    return table
+
+
+@template(WORDS, read_clusters)
 def cluster(table: dict[str, str]) -> WordTemplate:
     """The cluster of the word, and for bit strings (Brown clusters) their prefixes of 4, 6 and 10 bits."""
 
@@ -125,18 +147,6 @@ def cluster(table: dict[str, str]) -> WordTemplate:
         return [path, *(path[:k] for k in (4, 6, 10) if len(path) > k and set(path) <= {"0", "1"})]
 
     return values
-
-
-def read_clusters(lines: list[str]) -> dict[str, str]:
-    """`word TAB cluster` lines, or the `bits TAB word TAB count` lines of Brown clustering programs."""
-    table = {}
-    for number, line in enumerate(lines, 1):
-        parts = line.split("\t")
-        if len(parts) not in (2, 3):
-            raise ParameterError(f"line {number} of the clusters has {len(parts)} columns, expected 2 or 3")
-        bits_first = len(parts) == 3
-        table[parts[1] if bits_first else parts[0]] = parts[0] if bits_first else parts[1]
-    return table
 
 
 def _numbers(text: str, name: str) -> range:

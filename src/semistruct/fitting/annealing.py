@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from semistruct.chain.inference import ChainWeights, decode
+from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.path import Run
 from semistruct.fitting.state import State
-from semistruct.fitting.supervised import MarginLearner
 from semistruct.fitting.task import Task
 from semistruct.solvers.sdm import DualState, Problem
 from semistruct.switching.matching import Matcher, Matching, Moves, better_of
@@ -48,18 +48,17 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
                 "moves": matching.switches,
             }
             before = _labelled_part(task, state.chain, weight, fixed, learner.n_jobs) + matching.objective
-            run.note("match", rounds, objective=before, **costs, gap=None)
+            run.note("match", before, rounds, **costs)
             state.settled = switched == 0 and state.round > 0
             if not state.settled:
                 target = np.concatenate([fixed, matching.labels])
                 problem = Problem(task.batch, learner.n_labels, target, weight, np.ones(task.batch.n_tokens))
                 solution = learner.solve(problem, start=DualState.from_arrays(state.extra))
-                last = solution.history[-1]
-                if last.primal <= before - matching.penalty:
+                if solution.objective <= before - matching.penalty:
                     state.chain = solution.state.chain
                 state.extra = solution.state.arrays()
-                after = min(last.primal + matching.penalty, before)
-                run.note("learn", rounds, objective=after, **costs, gap=last.gap)
+                after = min(solution.objective + matching.penalty, before)
+                run.note("learn", after, rounds, gap=solution.gap, **costs)
             state.round += 1
             run.save()
         yield state

@@ -17,8 +17,8 @@ from safetensors.numpy import save as save_arrays
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import DataError
-from semistruct.files import replacing
-from semistruct.fitting.choice import Known
+from semistruct.files import make_folder, replacing
+from semistruct.fitting.data import DevData
 from semistruct.fitting.points import Point
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
@@ -35,19 +35,15 @@ class Checkpoint:
 
     @classmethod
     def of(
-        cls, folder: str | os.PathLike[str], estimator: Any, task: Task, stages: list[float], dev: Known | None
+        cls, folder: str | os.PathLike[str], estimator: Any, task: Task, stages: list[float], dev: DevData | None
     ) -> Checkpoint:
-        path = Path(folder)
-        try:
-            path.mkdir(parents=True, exist_ok=True)
-        except OSError as err:
-            raise DataError.at(path, None, f"cannot write: {(err.strerror or str(err)).lower()}") from None
+        path = make_folder(folder)
         # functions and random states show where they are in memory, which is elsewhere in another process
         about = {k: re.sub(r" at 0x\w+", "", repr(v)) for k, v in estimator.get_params().items() if k != "n_jobs"}
         about["method"] = type(estimator).__name__
         names = np.frombuffer("\n".join(task.encoder.vocabulary).encode("utf-8", "surrogatepass"), np.uint8)
         about["data"] = _digest(task.batch, names, task.known, task.weight, *task.tables.events, task.tables.targets)
-        about["dev data"] = "none" if dev is None else _digest(*dev)
+        about["dev data"] = "none" if dev is None else _digest(dev.batch, dev.known)
         about["stages"] = repr(stages)
         return cls(path / NAME, about)
 
@@ -63,10 +59,10 @@ class Checkpoint:
                 arrays[f"point{i}.labels"] = point.labels
         place = {"stage": state.stage, "round": state.round, "settled": state.settled}
         rows = [point.row("place") for point in points]
-        told = {"about": self.about, "place": place, "history": state.history, "points": rows}
+        record = {"about": self.about, "place": place, "history": state.history, "points": rows}
         with replacing(self.path) as file:
             file.write(
-                save_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {"state": json.dumps(told)})
+                save_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {"state": json.dumps(record)})
             )
 
     def load(self, start: State) -> tuple[State, list[Point]]:
@@ -75,15 +71,15 @@ class Checkpoint:
             return start, []
         try:
             with safe_open(self.path, framework="numpy") as file:
-                told = json.loads(file.metadata()["state"])
-                about = told["about"]
+                record = json.loads(file.metadata()["state"])
+                about = record["about"]
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (OSError, SafetensorError, KeyError, TypeError, ValueError) as err:
             raise DataError.at(self.path, None, f"not a checkpoint, or damaged ({err})") from None
         self._refuse_other(about)
         extra = {name.removeprefix("extra."): a for name, a in arrays.items() if name.startswith("extra.")}
         chain = ChainWeights(arrays["tokens"], arrays["trans"])
-        state = State(chain, arrays.get("labels"), history=told["history"], extra=extra, **told["place"])
+        state = State(chain, arrays.get("labels"), history=record["history"], extra=extra, **record["place"])
         points = [
             Point(
                 ChainWeights(arrays[f"point{i}.tokens"], arrays[f"point{i}.trans"]),
@@ -92,7 +88,7 @@ class Checkpoint:
                 row["dev_accuracy"],
                 row["mistakes"],
             )
-            for i, row in enumerate(told["points"])
+            for i, row in enumerate(record["points"])
         ]
         return state, points
 

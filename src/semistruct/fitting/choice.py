@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import decode
-
-if TYPE_CHECKING:
-    from semistruct.fitting.supervised import Learner
+from semistruct.fitting.data import DevData
+from semistruct.fitting.learners import Learner
 
 FOLDS = 5
 ONE_FOLD_FROM = 1000  # with so many sequences a single fold is held out: it is large enough
@@ -18,33 +17,28 @@ ONE_FOLD_FROM = 1000  # with so many sequences a single fold is held out: it is 
 Known = tuple[SequenceBatch, np.ndarray]
 
 
-def choose_C(
-    C: float | str,
-    learner: Learner,
-    data: Known,
-    dev: Known | None,
-    weight: np.ndarray,
-    seed: int,
-    n_jobs: int | None = None,
-) -> tuple[float, list[dict[str, float]]]:
-    """(C, the accuracies that speak for it): for "auto" the best of a grid, the default if nothing can be held out."""
+def choose_C(C: float | str, learner: Learner, *data: Any) -> tuple[float, list[dict[str, float]]]:
+    """(C, the accuracies that speak for it): for "auto" the best of a grid, the default if nothing can be held out.
+
+    data  the further arguments of `search_C`
+    """
     if not isinstance(C, str):
         return float(C), []
-    found = search_C(learner, data, dev, weight, seed, n_jobs)
+    found = search_C(learner, *data)
     return max(found, key=lambda row: row["token_accuracy"], default={"C": learner.default_C})["C"], found
 
 
 def search_C(
     learner: Learner,
     data: Known,
-    dev: Known | None,
+    dev: DevData | None,
     weight: np.ndarray,
     seed: int,
     n_jobs: int | None = None,
 ) -> list[dict[str, float]]:
     """The token accuracy on held-out data for each C of the grid; empty if there is nothing to hold out.
 
-    data and dev are (batch, known labels); weight (n,) multiplies C.  Each path goes from small to large C and starts
+    data is (batch, known labels); weight (n,) multiplies C.  Each path goes from small to large C and starts
     every problem where the last one ended.
     """
     grid = learner.grid
@@ -61,10 +55,10 @@ def search_C(
     return [{"C": C, "token_accuracy": float(r / total)} for C, r in zip(grid, right, strict=True)] if total else []
 
 
-def _folds(data: Known, dev: Known | None, weight: np.ndarray, seed: int) -> list[tuple[Known, Known, np.ndarray]]:
+def _folds(data: Known, dev: DevData | None, weight: np.ndarray, seed: int) -> list[tuple[Known, Known, np.ndarray]]:
     """(train, held out, weights of train) triples."""
     if dev is not None:
-        return [(data, dev, weight)]
+        return [(data, (dev.batch, dev.known), weight)]
     n = len(data[0])
     parts = np.array_split(np.random.default_rng(seed).permutation(n), min(FOLDS, n))
     folds = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -11,16 +10,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from semistruct import metrics, params
-from semistruct.batch import UNKNOWN
-from semistruct.corpus import refuse_corpus
-from semistruct.errors import DataError, ParameterError, RuleWarning, nearest
-from semistruct.features.encoder import form_of
+from semistruct import metrics, params, store
+from semistruct.errors import DataError, ModelError, ParameterError
+from semistruct.fitting.standing import Line, RuleReport
 from semistruct.model import Model
 from semistruct.params import Check
-from semistruct.rules import Rules
+from semistruct.rules import Rule, Rules
 
-Pairs = tuple[Sequence[Any], Sequence[Any]]
+METHODS: dict[str, type[SequenceLabeller]] = {}
+"""The methods by the names that the command line and model files use."""
 
 
 class SequenceLabeller(BaseEstimator):
@@ -28,12 +26,30 @@ class SequenceLabeller(BaseEstimator):
 
     A method sets `model_` in `fit`; X is a list of sequences of tokens (or of feature lists or dictionaries, see
     `semistruct.features`) and y a list of label lists, with None for an unknown label or a whole unlabelled sequence.
+
+    name     of the method on the command line and in model files; a class that has one of its own is listed in METHODS
+    lines    in the tables of experiments
+    checks   of parameters that are its own
+    reports  tables in the report of a fit
     """
 
+    name: ClassVar[str]
+    lines: ClassVar[tuple[Line, ...]] = ()
     checks: ClassVar[dict[str, Check]] = {}
+    reports: ClassVar[tuple[RuleReport, ...]] = ()
     n_jobs: int | None
     model_: Model
     card_: dict[str, Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in vars(cls):
+            METHODS[cls.name] = cls
+
+    @classmethod
+    def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
+        """The rule in a form that the method can be given when these are all the labels, None if there is none."""
+        return rule
 
     @property
     def classes_(self) -> list[str]:
@@ -54,7 +70,7 @@ class SequenceLabeller(BaseEstimator):
         rules  True: obey the instance rules the model was given, or those given here
         corpus       obey the corpus rules too, taking X for the corpus
         """
-        obeyed = self._obeyed(rules)
+        obeyed = self._to_obey(rules)
         if corpus and (obeyed is None or n_best is not None):
             raise ParameterError("corpus=True needs rules, and is not for n_best")
         if n_best is None:
@@ -65,7 +81,7 @@ class SequenceLabeller(BaseEstimator):
 
     def decision_function(self, X: Sequence[Any], *, rules: bool | Rules = False) -> np.ndarray:
         """(n, 2): the score of the predicted labelling and its margin over the runner-up."""
-        obeyed = self._obeyed(rules)
+        obeyed = self._to_obey(rules)
         return self.model_.margins(X, self.n_jobs, obeyed)
 
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
@@ -88,81 +104,33 @@ class SequenceLabeller(BaseEstimator):
         """Token accuracy."""
         return metrics.token_accuracy(y, self.predict(X, rules=rules))
 
-    def _obeyed(self, rules: bool | Rules) -> Rules | None:
+    def _to_obey(self, rules: bool | Rules) -> Rules | None:
         check_is_fitted(self, "model_")
-        if isinstance(rules, Rules):
-            return rules
-        if not isinstance(rules, bool):
+        if not isinstance(rules, bool | Rules):
             raise ParameterError(f"rules={rules!r:.40}: must be True, False or {params.rules.words}")
-        if rules and self.model_.rules is None:
+        if rules is True and self.model_.rules is None:
             raise ParameterError("rules=True, but the model was fitted without rules")
-        return self.model_.rules if rules else None
+        return self.model_.rules_to_obey(rules)
 
     def save(self, path: str | os.PathLike[str], *, card: dict[str, Any] | None = None) -> None:
         """Write the fitted estimator to one file, with `card` (scores, the origin of the data) for its readers."""
-        from semistruct.store import save
+        check_is_fitted(self)
+        store.write_model(path, self.model_, self.description(), card)
 
-        save(self, path, card=card)
+    def description(self) -> dict[str, Any]:
+        """The method and its parameters as plain data; one of them may be an estimator again, described likewise."""
+        name = vars(type(self)).get("name")
+        if name is None:
+            raise ModelError(f"a {type(self).__name__} cannot be saved; there are {', '.join(METHODS)}")
+        values: dict[str, Any] = {}
+        for key, value in self.get_params(deep=False).items():
+            if isinstance(value, Rules):
+                values[key] = value.to_dict()
+            elif isinstance(value, SequenceLabeller):
+                values[key] = value.description()
+            elif not isinstance(value, np.random.RandomState):
+                values[key] = value
+        return {"method": name, "params": values}
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
-
-
-def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> None:
-    """Labels fit the tokens, and are texts or None."""
-    refuse_corpus(X, y, name=name)
-    if y is None:
-        raise DataError(f"{name} data: there are no labels (y is None)")
-    if len(X) != len(y):
-        raise DataError(f"{name} data: {len(X)} sequences but {len(y)} label lists")
-    if len(X):
-        form_of(X, name)
-    for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
-        if len(tokens) == 0:
-            raise DataError(f"{name} data: sequence {i} has no tokens")
-        if labels is None:
-            continue
-        listed = not isinstance(labels, str) and hasattr(labels, "__len__")
-        if not listed or len(labels) != len(tokens):
-            found = f"{len(labels)} labels" if listed else f"{labels!r:.40}"
-            raise DataError(f"{name} data: sequence {i} has {len(tokens)} tokens but {found}")
-        odd = next((label for label in labels if label is not None and not isinstance(label, str)), None)
-        if odd is not None:
-            raise DataError(f"{name} data: sequence {i} has the label {odd!r}, expected a text or None")
-
-
-def is_known(labels: Sequence[Any] | None) -> bool:
-    """At least one label is known."""
-    return labels is not None and any(label is not None for label in labels)
-
-
-def all_labels(y: Sequence[Any], rules: Rules | None) -> tuple[str, ...]:
-    """The labels to tell apart, sorted: those that occur in y and those that the rules declare."""
-    seen = {str(label) for row in y if row is not None for label in row if label is not None}
-    if rules is None:
-        return tuple(sorted(seen))
-    _warn_of_strange_labels(seen, set(rules.labels or ()))
-    return rules.all_labels(seen)
-
-
-def _warn_of_strange_labels(seen: set[str], declared: set[str]) -> None:
-    """Labels of the data that the rules do not declare, if they declare most: they are taken to be slips."""
-    strange = sorted(seen - declared)
-    if len(strange) >= len(seen & declared):
-        return  # the rules declare further labels only
-    for label in strange:
-        near = nearest(label, declared)
-        hint = f"did you mean {near!r}?" if near else "if it is right, it belongs there"
-        told = f"label {label!r} of the data is not among the labels of the rules; {hint}"
-        warnings.warn(told, RuleWarning, stacklevel=4)
-
-
-def label_codes(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str]) -> np.ndarray:
-    """All labels end to end as numbers, UNKNOWN for None and for labels that are not in `labels`."""
-    number = {label: code for code, label in enumerate(labels)}
-    number_or_unknown = [
-        UNKNOWN if label is None else number.get(label, UNKNOWN)
-        for row, n in zip(y, lengths, strict=True)
-        for label in ([None] * n if row is None else row)
-    ]
-    return np.array(number_or_unknown, np.int16)

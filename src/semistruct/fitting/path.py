@@ -14,19 +14,19 @@ import numpy as np
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import ParameterError
 from semistruct.fitting.checkpoints import Checkpoint
-from semistruct.fitting.choice import Known, choose_C
+from semistruct.fitting.choice import choose_C
+from semistruct.fitting.data import DevData, Pairs, is_known
 from semistruct.fitting.explanation import explain
-from semistruct.fitting.labeller import Pairs, SequenceLabeller, is_known
+from semistruct.fitting.labeller import SequenceLabeller
+from semistruct.fitting.learners import Learner
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.state import State
-from semistruct.fitting.supervised import Learner, encoded, seed_from
 from semistruct.fitting.task import Task
-from semistruct.fitting.trust import trusted
+from semistruct.fitting.trust import for_judging, for_prediction
 from semistruct.model import Model
-from semistruct.params import check_params
+from semistruct.params import check_params, seed_from
+from semistruct.progress import Place, Progress, Watch
 from semistruct.rules import Rules
-
-Watch = Callable[[Any], None]
 
 
 @dataclass
@@ -43,17 +43,24 @@ class Run:
     keep: Callable[[State], None] | None = None
     began: float = field(default_factory=time.perf_counter)
 
-    def note(self, step: str, rounds: int, **told: Any) -> None:
-        """A row of the history: a half-step of one of so many rounds; `told` has objective, broken and switched."""
-        state = self.state
-        row = {
-            "stage": state.stage, "stages": len(self.stages), self.axis: self.stages[state.stage],
-            "round": state.round, "rounds": rounds, "step": step, **told,
-            "seconds": time.perf_counter() - self.began,
-        }  # fmt: skip
-        state.history.append(row)
+    def note(self, step: str, objective: float, rounds: int = 1, *, gap: float | None = None, **details: Any) -> None:
+        """A half-step of one of so many rounds goes into the history; details are broken, switched and others."""
+        count, seconds = len(self.state.history) + 1, time.perf_counter() - self.began
+        record = Progress(step, count, objective, seconds, gap, self._place(rounds), details)
+        self.state.history.append(record.row())
         if self.watch:
-            self.watch(row)
+            self.watch(record)
+
+    def note_point(self, point: Point, count: int) -> None:
+        """Tell who watches of one more point of the path."""
+        if self.watch:
+            details = {"dev_accuracy": point.dev_accuracy, "mistakes": point.mistakes}
+            seconds = time.perf_counter() - self.began
+            self.watch(Progress("point", count, None, seconds, place=self._place(), details=details))
+
+    def _place(self, rounds: int = 1) -> Place:
+        stage = self.state.stage
+        return Place(self.axis, self.stages[stage], stage, len(self.stages), self.state.round, rounds)
 
     def save(self) -> None:
         """The state is whole: a process that is killed from here on can go on from it."""
@@ -66,7 +73,8 @@ class PathMethod(SequenceLabeller):
 
     A method says where it starts (`_start`: the supervised model, which is the first point of the path), which stages
     there are (`_stages`) and how it goes through them (`_walk`: yields the state at the end of each stage).  All the
-    rest is here: encoding, dev data, checkpoints, interruption, the choice among the points, the explanation.
+    rest is here: encoding, dev data, checkpoints, interruption, the choice among the points, the explanation.  Where
+    the attribute `keep_models` is set to True, `fit` leaves the models of all points in `models_`.
 
     Attributes
     ----------
@@ -81,6 +89,7 @@ class PathMethod(SequenceLabeller):
 
     axis: ClassVar[str]  # what the stages differ in: its name in rows of the history and of the path, and in words
     axis_text: ClassVar[str]
+    keep_models: bool = False
     C: float | str
     features: str | Sequence[str]
     rules: Rules | None
@@ -98,15 +107,13 @@ class PathMethod(SequenceLabeller):
         watch: Watch | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         resume: bool = False,
-        keep_models: bool = False,
     ) -> Self:
         """Learn from sequences X with labels y (None where unknown) and further sequences without labels.
 
         dev            (X, y) to choose parameters and the point of the path on
         sample_weight  one factor of the loss per sequence of X
-        watch          called with every row of the history and every point as it is made
+        watch          called with a `Progress` for every row of the history and every point as it is made
         checkpoint     a folder to keep the state in after every round; with resume=True go on from there
-        keep_models    keep the models of all points of the path, in `models_`
         """
         check_params(self)
         if resume and checkpoint is None:
@@ -116,15 +123,15 @@ class PathMethod(SequenceLabeller):
             raise ParameterError(f"{type(self).__name__}(select='dev'): there is no dev data")
         task = Task.of(X, y, pool, features=self._templates(), rules=self._matched_rules(), sample_weight=sample_weight)
         self._check_task(task)
-        dev_known = encoded(dev, task.encoder, task.labels)
+        held_out = DevData.of(dev, task.encoder, task.labels)
         _warn_of_overlap(X, y, dev)
-        judge = Judge.of(task, dev, select, self.n_jobs, self.rules or Rules([]))
-        start = State(self._start(task, dev_known, watch))
+        judge = Judge.of(task, held_out, select, for_judging(self.rules, int(task.has_labels.sum())), self.n_jobs)
+        start = State(self._start(task, held_out))
         stages = self._stages(task)
         run = Run(start, self.axis, stages, watch)
         points: list[Point] = []
         if checkpoint is not None:
-            keeper = Checkpoint.of(checkpoint, self, task, stages, dev_known)
+            keeper = Checkpoint.of(checkpoint, self, task, stages, held_out)
             run.keep = lambda state: keeper.save(state, points)
             if resume:
                 run.state, points = keeper.load(run.state)
@@ -134,13 +141,12 @@ class PathMethod(SequenceLabeller):
         try:
             for now in self._walk(task, run) if task.n_fixed < len(task.batch) else ():
                 points.append(judge.point(now.chain, stages[now.stage], now.labels))
-                if watch:
-                    watch({"step": "point", **points[-1].row(self.axis)})
+                run.note_point(points[-1], len(points))
         except KeyboardInterrupt:
             self.stop_ = "interrupted"
             warnings.warn("interrupted: the model is the best point so far", stacklevel=2)
         self._finish(task, points, judge, run.state, dev)
-        if keep_models:
+        if self.keep_models:
             self.models_ = [replace(self._model(task, p.chain), rules=self.model_.rules) for p in points]
         return self
 
@@ -155,17 +161,17 @@ class PathMethod(SequenceLabeller):
     def _check_task(self, task: Task) -> None:
         """Refuse what the method cannot learn from."""
 
-    def learner(self, n_labels: int, watch: Watch | None = None) -> Learner:
+    def learner(self, n_labels: int) -> Learner:
         """What learns the supervised model, and perhaps the others."""
         raise NotImplementedError
 
-    def _start_learner(self, n_labels: int, watch: Watch | None) -> Learner:
+    def _start_learner(self, n_labels: int) -> Learner:
         """What learns the supervised model, if that is another learner."""
-        return self.learner(n_labels, watch)
+        return self.learner(n_labels)
 
-    def _start(self, task: Task, dev: Known | None, watch: Watch | None) -> ChainWeights:
+    def _start(self, task: Task, dev: DevData | None) -> ChainWeights:
         """The supervised model, with the best C if that is to be found."""
-        learner = self._start_learner(len(task.labels), watch)
+        learner = self._start_learner(len(task.labels))
         batch, known, weight = task.labelled
         seed = seed_from(self.random_state)
         self.C_, self.search_ = choose_C(self.C, learner, (batch, known), dev, weight, seed, self.n_jobs)
@@ -185,7 +191,7 @@ class PathMethod(SequenceLabeller):
     def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
         best = judge.best(points)
         model = self._model(task, points[best].chain)
-        self.model_ = replace(model, rules=trusted(model, int(task.has_labels.sum()), dev, self.n_jobs))
+        self.model_ = replace(model, rules=for_prediction(model, int(task.has_labels.sum()), dev, self.n_jobs))
         self.history_ = state.history
         self.path_ = [{**point.row(self.axis), "chosen": i == best} for i, point in enumerate(points)]
         labels, names = points[best].labels, np.array(task.labels, object)

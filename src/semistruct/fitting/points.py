@@ -13,13 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from semistruct.batch import UNKNOWN, SequenceBatch
+from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import DataError
-from semistruct.fitting.labeller import Pairs
-from semistruct.fitting.supervised import encoded
+from semistruct.fitting.data import DevData
 from semistruct.fitting.task import Task
-from semistruct.fitting.trust import weight_for
 from semistruct.rules import Rules
 from semistruct.rules.tables import RuleTables
 from semistruct.search.best import find_best
@@ -46,20 +44,18 @@ class Judge:
     """Measures points and chooses among them."""
 
     task: Task
-    dev: tuple[SequenceBatch, np.ndarray, RuleTables] | None
+    dev: tuple[DevData, RuleTables] | None
     select: str
     n_jobs: int | None
 
     @classmethod
-    def of(cls, task: Task, dev: Pairs | None, select: str, n_jobs: int | None, rules: Rules) -> Judge:
-        """Rules are those for prediction."""
-        known = encoded(dev, task.encoder, task.labels)
-        if known is not None and not (known[1] != UNKNOWN).any():
-            raise DataError("dev data: no token has a label that occurs in the training data")
-        if dev is None or known is None:
+    def of(cls, task: Task, dev: DevData | None, select: str, rules: Rules, n_jobs: int | None) -> Judge:
+        """Dev data is labelled under the rules."""
+        if dev is None:
             return cls(task, None, select, n_jobs)
-        soft = rules.softened(weight_for(int(task.has_labels.sum())))
-        return cls(task, (*known, soft.compile(dev[0], task.labels)), select, n_jobs)
+        if not (dev.known != UNKNOWN).any():
+            raise DataError("dev data: no token has a label that occurs in the training data")
+        return cls(task, (dev, rules.compile(dev.X, task.labels)), select, n_jobs)
 
     def point(self, chain: ChainWeights, place: float | None, labels: np.ndarray | None) -> Point:
         """A model as a point."""
@@ -76,10 +72,10 @@ class Judge:
     def _dev_accuracy(self, chain: ChainWeights) -> float | None:
         if self.dev is None:
             return None
-        batch, known, tables = self.dev
-        found = find_best(batch, chain, tables, width=DEV_WIDTH, n_jobs=self.n_jobs).labels[0]
-        counted = known != UNKNOWN
-        return float(np.mean(found[counted] == known[counted]))
+        dev, tables = self.dev
+        found = find_best(dev.batch, chain, tables, width=DEV_WIDTH, n_jobs=self.n_jobs).labels[0]
+        counted = dev.known != UNKNOWN
+        return float(np.mean(found[counted] == dev.known[counted]))
 
     def _mistakes(self, chain: ChainWeights) -> float:
         task, tables = self.task, self.task.tables

@@ -14,8 +14,7 @@ from semistruct.corpus import refuse_corpus
 from semistruct.errors import DataError
 from semistruct.features import Encoder
 from semistruct.features.encoder import form_of
-from semistruct.fitting.labeller import all_labels, check_data, is_known, label_codes
-from semistruct.fitting.supervised import checked_weights
+from semistruct.fitting.data import all_labels, check_data, checked_weights, is_known, label_codes
 from semistruct.rules import Rules
 from semistruct.rules.tables import RuleTables
 

@@ -1,46 +1,45 @@
-"""Learning methods, one module each, under the names the command line and model files use."""
+"""Learning methods, one module each: a module of this package is found, and its methods are listed in METHODS."""
 
-from semistruct.fitting.labeller import SequenceLabeller
-from semistruct.methods.annealed import AnnealedSSVM
-from semistruct.methods.ap import AlternatingProjections
-from semistruct.methods.codl import CODL
-from semistruct.methods.continuous import ContinuousTransductiveSSVM
-from semistruct.methods.crf import CRF
-from semistruct.methods.daso import DASO
-from semistruct.methods.ge import GeneralizedExpectation
-from semistruct.methods.hmm import HMM
-from semistruct.methods.multiclass import TransductiveSVM
-from semistruct.methods.projected import PosteriorRegularization
-from semistruct.methods.ssvm import SSVM
-from semistruct.methods.transductive import TransductiveSSVM
+from __future__ import annotations
 
-METHODS: dict[str, type[SequenceLabeller]] = {
-    "annealed": AnnealedSSVM,
-    "ap": AlternatingProjections,
-    "codl": CODL,
-    "continuous": ContinuousTransductiveSSVM,
-    "crf": CRF,
-    "daso": DASO,
-    "ge": GeneralizedExpectation,
-    "hmm": HMM,
-    "pr": PosteriorRegularization,
-    "ssvm": SSVM,
-    "transductive": TransductiveSSVM,
-}
+import os
+import pkgutil
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "CODL",
-    "CRF",
-    "DASO",
-    "HMM",
-    "METHODS",
-    "SSVM",
-    "AlternatingProjections",
-    "AnnealedSSVM",
-    "ContinuousTransductiveSSVM",
-    "GeneralizedExpectation",
-    "PosteriorRegularization",
-    "SequenceLabeller",
-    "TransductiveSSVM",
-    "TransductiveSVM",
-]
+from semistruct import store
+from semistruct.fitting.labeller import METHODS, SequenceLabeller
+from semistruct.rules import Rules
+
+__all__ = ["METHODS", "SequenceLabeller", "load", "save"]
+
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    import_module(_module.name)
+for _name in sorted(METHODS):
+    METHODS[_name] = METHODS.pop(_name)
+
+
+def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dict[str, Any] | None = None) -> None:
+    """Write a fitted estimator; see `load`."""
+    estimator.save(path, card=card)
+
+
+def load(path: str | os.PathLike[str]) -> SequenceLabeller:
+    """The estimator that was saved to `path`, ready to predict; its card is in `card_`."""
+    model, about = store.read_model(path)
+    with store.refusing_damage(path):
+        estimator = _built(about)
+        estimator.card_ = dict(about["card"])
+    estimator.model_ = model
+    return estimator
+
+
+def _built(about: dict[str, Any]) -> SequenceLabeller:
+    """The estimator, not fitted, that was described (`SequenceLabeller.description`)."""
+    params = {}
+    for name, value in about["params"].items():
+        if name == "rules" and value is not None:
+            params[name] = Rules.from_dict(value)
+        else:
+            params[name] = _built(value) if isinstance(value, dict) else value
+    return METHODS[about["method"]](**params)

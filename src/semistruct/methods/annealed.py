@@ -10,15 +10,18 @@ import numpy as np
 
 from semistruct import params
 from semistruct.fitting.annealing import MatchByScore, MatchBySlack, anneal
-from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.fitting.learners import MARGIN_C, MarginLearner
+from semistruct.fitting.path import PathMethod, Run
+from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
-from semistruct.fitting.supervised import DEFAULT_C, MarginLearner, seed_from
 from semistruct.fitting.task import Task
+from semistruct.params import seed_from
 from semistruct.rules import Rules
 from semistruct.switching.matching import Moves
 
 RELATIVE = (1.0, 10.0, 30.0)
 PRINTED = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
+QUICK = {"schedule": [1.0, 10.0], "rounds": 2}
 START_TOL = 0.01  # the relative gap of the supervised start
 MAX_PASSES = 1000
 
@@ -60,6 +63,11 @@ class AnnealedSSVM(PathMethod):
     stop_ : "finished" or "interrupted"
     """
 
+    name: ClassVar = "annealed"
+    lines: ClassVar = (
+        Line("annealed SSVM", 40, quick=QUICK),
+        Line("annealed SSVM, our rules", 41, "-ours", rules="ours", quick=QUICK),
+    )
     axis: ClassVar = "C_u"
     axis_text: ClassVar = "weight of each unlabelled sequence"
     checks: ClassVar = {
@@ -70,7 +78,7 @@ class AnnealedSSVM(PathMethod):
 
     def __init__(
         self,
-        C: float | str = DEFAULT_C,
+        C: float | str = MARGIN_C,
         features: str | Sequence[str] = "default",
         rules: Rules | None = None,
         schedule: str | Sequence[float] = "relative",
@@ -94,10 +102,10 @@ class AnnealedSSVM(PathMethod):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def learner(self, n_labels: int, watch: Watch | None = None) -> MarginLearner:
+    def learner(self, n_labels: int) -> MarginLearner:
         return MarginLearner(n_labels, self.tol, MAX_PASSES, seed_from(self.random_state), self.n_jobs)
 
-    def _start_learner(self, n_labels: int, watch: Watch | None) -> MarginLearner:
+    def _start_learner(self, n_labels: int) -> MarginLearner:
         return replace(self.learner(n_labels), tol=min(self.tol, START_TOL))
 
     def _stages(self, task: Task) -> list[float]:

@@ -11,11 +11,12 @@ from semistruct import params
 from semistruct.chain.inference import ChainWeights
 from semistruct.expectations.online import OnlineLearner
 from semistruct.expectations.projection import Projection, Projector
+from semistruct.fitting.learners import LIKELIHOOD_C
+from semistruct.fitting.projected import ProjectedMethod
+from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
-from semistruct.fitting.supervised import seed_from
 from semistruct.fitting.task import Task
-from semistruct.methods.crf import DEFAULT_C
-from semistruct.methods.projected import ProjectedMethod
+from semistruct.params import seed_from
 from semistruct.rules import Rules
 from semistruct.solvers.crf import Expected, Objective
 
@@ -50,6 +51,8 @@ class AlternatingProjections(ProjectedMethod):
     those of `ProjectedMethod`
     """
 
+    name: ClassVar = "ap"
+    lines: ClassVar = (Line("alternating projections", 80, rules="project"),)
     axis: ClassVar = "cycle"
     axis_text: ClassVar = "number of rounds"
     checks: ClassVar = {
@@ -64,7 +67,7 @@ class AlternatingProjections(ProjectedMethod):
 
     def __init__(
         self,
-        C: float | str = DEFAULT_C,
+        C: float | str = LIKELIHOOD_C,
         features: str | Sequence[str] = "default",
         rules: Rules | None = None,
         gamma: float = 0.1,

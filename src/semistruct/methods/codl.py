@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, cast
+from math import log
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import clone
@@ -12,9 +13,11 @@ from sklearn.base import clone
 from semistruct import params
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import ParameterError, RuleWarning
-from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.fitting.learners import Learner, learn_mixture
+from semistruct.fitting.path import PathMethod, Run
+from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
-from semistruct.fitting.supervised import Learner, SupervisedMethod, learn_mixture
+from semistruct.fitting.supervised import SupervisedMethod
 from semistruct.fitting.task import Task
 from semistruct.methods.hmm import HMM
 from semistruct.prediction import best_under
@@ -64,6 +67,8 @@ class CODL(PathMethod):
     stop_ : "finished" or "interrupted"
     """
 
+    name: ClassVar = "codl"
+    lines: ClassVar = (Line("CODL", 50, published={"apartments": {"penalty": -log(0.1)}}, own_features=True),)
     axis: ClassVar = "cycle"
     axis_text: ClassVar = "number of cycles of labelling and learning"
     checks: ClassVar = {
@@ -116,8 +121,8 @@ class CODL(PathMethod):
     def _base(self) -> SupervisedMethod:
         return HMM() if self.base is None else self.base
 
-    def learner(self, n_labels: int, watch: Watch | None = None) -> Learner:
-        return clone(self._base).set_params(n_jobs=self.n_jobs).learner(n_labels, watch)
+    def learner(self, n_labels: int) -> Learner:
+        return clone(self._base).set_params(n_jobs=self.n_jobs).learner(n_labels)
 
     def _matched_rules(self) -> Rules | None:
         return None if self.rules is None else self.rules.softened(self.penalty)
@@ -128,8 +133,8 @@ class CODL(PathMethod):
         tables = task.tables
         ignored = [rule.text for rule in (*tables.rules, *tables.functions) if rule.level == "corpus"]
         if ignored:
-            told = f"CODL learns from rules for single sequences only, not from {', '.join(map(repr, ignored))}"
-            warnings.warn(told, RuleWarning, stacklevel=3)
+            problem = f"CODL learns from rules for single sequences only, not from {', '.join(map(repr, ignored))}"
+            warnings.warn(problem, RuleWarning, stacklevel=3)
 
     def _stages(self, task: Task) -> list[float]:
         return [float(cycle) for cycle in range(1, self.rounds + 1)]
@@ -142,12 +147,12 @@ class CODL(PathMethod):
         while state.stage < len(run.stages):
             if state.round == 0:
                 found = self._label(task, state.chain)
-                told = self._told(task, state, found)
+                details = self._compared(task, state, found)
                 state.labels = found.labels[0]
-                run.note("label", 1, objective=self._objective(task, state) - told["penalty"], **told)
+                run.note("label", self._objective(task, state) - details["penalty"], **details)
                 learned = learn_mixture(learner, task.opened, found.labels, shares(found), self.C_ * weight).chain
                 state.chain = getattr(learner, "blend", blend)(learned, supervised, self.gamma)
-                run.note("learn", 1, objective=self._objective(task, state) - told["penalty"], **told)
+                run.note("learn", self._objective(task, state) - details["penalty"], **details)
                 state.round = 1
                 run.save()
             yield state
@@ -160,7 +165,7 @@ class CODL(PathMethod):
             k=self.k, known=task.open_known, width=WIDTH if self.beam is None else self.beam, n_jobs=self.n_jobs,
         )  # fmt: skip
 
-    def _told(self, task: Task, state: State, found: Found) -> dict[str, float]:
+    def _compared(self, task: Task, state: State, found: Found) -> dict[str, Any]:
         """What there is to say of new labels and how they differ from those of the state."""
         old, best = state.labels, found.labels[0]
         if old is None:

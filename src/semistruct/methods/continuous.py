@@ -13,14 +13,15 @@ from threadpoolctl import threadpool_limits
 from semistruct import params
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode, decode_k
-from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.fitting.learners import MARGIN_C, MarginLearner
+from semistruct.fitting.path import PathMethod, Run
+from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
-from semistruct.fitting.supervised import DEFAULT_C, MarginLearner, seed_from
 from semistruct.fitting.task import Task
-from semistruct.rules import Rules
+from semistruct.params import seed_from
+from semistruct.rules import Proportion, Rules
 from semistruct.rules.events import TokenEvent
-from semistruct.rules.vocabulary import Proportion
-from semistruct.solvers.working_sets import Shares, SmoothObjective, WorkingSets, flat, unflat
+from semistruct.solvers.working_sets import SmoothObjective, WantedShares, WorkingSets, flat, unflat
 
 RELATIVE = (0.01, 0.03, 0.1, 0.3)
 START_TOL = 0.01  # the relative gap of the supervised start
@@ -64,7 +65,7 @@ class Learning:
         free = ~self.task.has_labels
         return self.sets.add(labels[0], free) + self.sets.add(labels[1], free & np.isfinite(scores[:, 1]))
 
-    def objective(self, weight: np.ndarray, shares: Shares | None) -> SmoothObjective:
+    def objective(self, weight: np.ndarray, shares: WantedShares | None) -> SmoothObjective:
         return SmoothObjective(self.sets, self.task.has_labels, weight, self.cost, shares)
 
     def supervised(self, chain: ChainWeights, weight: np.ndarray, tol: float, max_steps: int) -> ChainWeights:
@@ -76,7 +77,7 @@ class Learning:
         return chain
 
     def learned(
-        self, chain: ChainWeights, weight: np.ndarray, shares: Shares | None, tol: float, max_steps: int
+        self, chain: ChainWeights, weight: np.ndarray, shares: WantedShares | None, tol: float, max_steps: int
     ) -> tuple[ChainWeights, float]:
         """(weights, objective) by L-BFGS."""
         objective, w = self.objective(weight, shares), flat(chain)
@@ -123,6 +124,8 @@ class ContinuousTransductiveSSVM(PathMethod):
     history_ : list of dicts, one per round: C_u, round, objective (on the working sets), broken, switched, labellings
     """
 
+    name: ClassVar = "continuous"
+    lines: ClassVar = (Line("continuous optimisation", 110),)
     axis: ClassVar = "C_u"
     axis_text: ClassVar = "weight of each unlabelled sequence"
     checks: ClassVar = {
@@ -133,7 +136,7 @@ class ContinuousTransductiveSSVM(PathMethod):
 
     def __init__(
         self,
-        C: float | str = DEFAULT_C,
+        C: float | str = MARGIN_C,
         features: str | Sequence[str] = "default",
         rules: Rules | None = None,
         schedule: Sequence[float] = RELATIVE,
@@ -157,7 +160,7 @@ class ContinuousTransductiveSSVM(PathMethod):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def learner(self, n_labels: int, watch: Watch | None = None) -> MarginLearner:
+    def learner(self, n_labels: int) -> MarginLearner:
         return MarginLearner(n_labels, START_TOL, MAX_PASSES, seed_from(self.random_state), self.n_jobs)
 
     def _stages(self, task: Task) -> list[float]:
@@ -181,8 +184,8 @@ class ContinuousTransductiveSSVM(PathMethod):
                 sets = learning.sets
                 run.note(
                     "learn",
+                    value,
                     self.rounds,
-                    objective=value,
                     broken=int(np.sum(task.tables.broken(state.labels, self.n_jobs).any(axis=1))),
                     switched=0 if old is None else int(np.sum(state.labels != old)),
                     labellings=int(np.sum(sets.present)),
@@ -194,7 +197,7 @@ class ContinuousTransductiveSSVM(PathMethod):
             state.next_stage()
 
 
-def wanted_shares(task: Task, balance: float) -> Shares:
+def wanted_shares(task: Task, balance: float) -> WantedShares:
     """Those of corpus-level `proportion` rules, else those of the labelled data."""
     low, high = np.full(len(task.labels), -np.inf), np.full(len(task.labels), np.inf)
     for rule in task.tables.rules:
@@ -206,4 +209,4 @@ def wanted_shares(task: Task, balance: float) -> Shares:
     if np.isneginf(low).all() and np.isposinf(high).all():
         known = task.known[task.known != UNKNOWN]
         low = high = np.bincount(known, minlength=len(task.labels)) / len(known)
-    return Shares(low, high, balance)
+    return WantedShares(low, high, balance)

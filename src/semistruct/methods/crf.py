@@ -2,75 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from semistruct import params
-from semistruct.batch import SequenceBatch
-from semistruct.chain.inference import ChainWeights
+from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
 from semistruct.fitting.probabilities import Probabilities
-from semistruct.fitting.supervised import Learned, SupervisedMethod
+from semistruct.fitting.standing import Line
+from semistruct.fitting.supervised import SupervisedMethod
+from semistruct.progress import Watch
 from semistruct.rules import Rules
-from semistruct.solvers.crf import Expected, Objective, solve
-
-DEFAULT_C = 1.0
-ROUGH_TOL = 1e-3  # the relative fall of the objective at which accuracies are compared when C is chosen
-
-
-@dataclass(frozen=True)
-class LikelihoodLearner:
-    """Conditional random fields, by L-BFGS-B."""
-
-    grid: ClassVar[tuple[float, ...]] = (0.1, 0.3, 1.0, 3.0, 10.0)
-    default_C: ClassVar[float] = DEFAULT_C
-
-    n_labels: int
-    tol: float
-    max_iterations: int
-    l1: float = 0.0
-    n_jobs: int | None = None
-    watch: Callable[[Any], None] | None = None
-    warn: bool = True
-
-    def learn(
-        self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
-    ) -> Learned:
-        """Unknown labels are summed over."""
-        return self._solve(batch, known, weight, max(self.tol, ROUGH_TOL) if rough else self.tol, start)
-
-    def learn_expected(
-        self, batch: SequenceBatch, goal: Expected, weight: np.ndarray, *, start: ChainWeights | None = None
-    ) -> Learned:
-        """Learn a distribution over labellings; the history begins with where it started."""
-        return self._solve(batch, goal, weight, self.tol, start)
-
-    def learn_mixture(
-        self, batch: SequenceBatch, labellings: np.ndarray, share: np.ndarray, weight: np.ndarray
-    ) -> Learned:
-        """Learn several labellings (k, n_tokens) of each sequence, with shares (n, k) that sum to 1."""
-        tokens = np.zeros((batch.n_tokens, self.n_labels))
-        steps = np.zeros((batch.n_kinds, self.n_labels, self.n_labels))
-        for labels, part in zip(labellings, share.T, strict=True):
-            one = Expected.of_labels(batch, labels, self.n_labels, weight * part)
-            tokens += np.repeat(part, batch.lengths)[:, None] * one.tokens
-            steps += one.steps
-        return self.learn_expected(batch, Expected(tokens, steps), weight)
-
-    def _solve(
-        self,
-        batch: SequenceBatch,
-        goal: np.ndarray | Expected,
-        weight: np.ndarray,
-        tol: float,
-        start: ChainWeights | None,
-    ) -> Learned:
-        objective = Objective(batch, self.n_labels, weight, goal, self.n_jobs, merge=not self.l1)
-        limits: dict[str, Any] = {"l1": self.l1, "tol": tol, "max_iterations": self.max_iterations}
-        found = solve(objective, **limits, start=start, watch=self.watch, warn=self.warn)
-        return Learned(found.chain, found.chain, [asdict(record) for record in found.history], found.stop)
 
 
 class CRF(Probabilities, SupervisedMethod):
@@ -93,7 +36,7 @@ class CRF(Probabilities, SupervisedMethod):
     Attributes
     ----------
     model_, C_, search_ : as for `SSVM`
-    history_ : list of dicts with iterations, objective, gradient (largest entry), seconds
+    history_ : list of dicts, one per iteration (count): objective, gradient (largest entry), seconds
     stop_ : "converged" or "max_iterations"
 
     Examples
@@ -105,6 +48,8 @@ class CRF(Probabilities, SupervisedMethod):
     (1, 2)
     """
 
+    name: ClassVar = "crf"
+    lines: ClassVar = (Line("CRF, supervised", 20),)
     checks: ClassVar = {
         "l1": params.not_negative,
         "max_iterations": params.at_least_one,
@@ -112,7 +57,7 @@ class CRF(Probabilities, SupervisedMethod):
 
     def __init__(
         self,
-        C: float | str = DEFAULT_C,
+        C: float | str = LIKELIHOOD_C,
         features: str | Sequence[str] = "default",
         rules: Rules | None = None,
         l1: float = 0.0,
@@ -130,5 +75,5 @@ class CRF(Probabilities, SupervisedMethod):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def learner(self, n_labels: int, watch: Callable[[Any], None] | None = None) -> LikelihoodLearner:
+    def learner(self, n_labels: int, watch: Watch | None = None) -> LikelihoodLearner:
         return LikelihoodLearner(n_labels, self.tol, self.max_iterations, self.l1, self.n_jobs, watch)

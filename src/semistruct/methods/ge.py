@@ -10,14 +10,16 @@ import numpy as np
 from semistruct import params
 from semistruct.chain.inference import decode
 from semistruct.expectations.shares import Shares, WithShares
-from semistruct.fitting.labeller import Pairs
-from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.fitting.data import Pairs
+from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
+from semistruct.fitting.path import PathMethod, Run
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.probabilities import Probabilities
+from semistruct.fitting.projected import has_expectation
+from semistruct.fitting.standing import Line, RuleReport
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
-from semistruct.methods.crf import DEFAULT_C, LikelihoodLearner
-from semistruct.rules import Rules
+from semistruct.rules import Rule, Rules
 from semistruct.solvers.crf import Objective, solve
 
 
@@ -47,6 +49,14 @@ class GeneralizedExpectation(Probabilities, PathMethod):
     shares_ : list of dicts, one per target: rule, target (low, high), start, end: the shares the models expect
     """
 
+    name: ClassVar = "ge"
+    lines: ClassVar = (Line("GE", 90, rules="expect"),)
+    reports: ClassVar = (
+        RuleReport(
+            "shares_", "the shares that the model expects of what the rules speak of, at the start and at the end:",
+            before="start", after="end", digits=3,
+        ),
+    )  # fmt: skip
     axis: ClassVar = "ratio"
     axis_text: ClassVar = "weight of the rules"
     checks: ClassVar = {
@@ -56,7 +66,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
 
     def __init__(
         self,
-        C: float | str = DEFAULT_C,
+        C: float | str = LIKELIHOOD_C,
         features: str | Sequence[str] = "default",
         rules: Rules | None = None,
         ratio: float = 3.0,
@@ -76,7 +86,16 @@ class GeneralizedExpectation(Probabilities, PathMethod):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def learner(self, n_labels: int, watch: Watch | None = None) -> LikelihoodLearner:
+    @classmethod
+    def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
+        """Corpus rules about shares; instance rules about words become such."""
+        if not has_expectation(rule, labels):
+            return None
+        if rule.level == "corpus":
+            return rule if all(term.per is not None for term in rule.terms(labels)) else None
+        return rule.model_copy(update={"level": "corpus"}) if rule.key in ("words", "pattern") else None
+
+    def learner(self, n_labels: int) -> LikelihoodLearner:
         return LikelihoodLearner(n_labels, self.tol, 1000, n_jobs=self.n_jobs)
 
     def _check_task(self, task: Task) -> None:
@@ -108,12 +127,12 @@ class GeneralizedExpectation(Probabilities, PathMethod):
         )
         state.chain, last = solution.chain, solution.history[-1]
         run.note(
-            "learn", 1,
-            objective=last.objective,
+            "learn",
+            float(last.objective or 0.0),
             broken=int(np.sum(task.tables.broken(state.labels).any(axis=1))),
             switched=int(np.sum(old != state.labels)),
-            iterations=last.iterations,
-        )  # fmt: skip
+            iterations=last.count,
+        )
 
     def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
         super()._finish(task, points, judge, state, dev)

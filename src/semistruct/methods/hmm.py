@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,7 +14,10 @@ from semistruct import params
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import DataError
-from semistruct.fitting.supervised import COMPLETIONS, Learned, SupervisedMethod, filled
+from semistruct.fitting.learners import COMPLETIONS, Learned, filled
+from semistruct.fitting.standing import Line
+from semistruct.fitting.supervised import SupervisedMethod
+from semistruct.progress import Progress, Watch
 from semistruct.rules import Rules
 
 SMOOTHING = 0.01
@@ -113,16 +117,21 @@ class CountLearner:
     n_labels: int
     smoothing: float
     n_jobs: int | None = None
+    watch: Watch | None = None
 
     def learn(
         self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
     ) -> Learned:
         """Unknown labels are filled in, so as to agree with the known ones, and counted in turns."""
-        target, history, stop = filled(batch, known), [], "max_rounds"
-        for _ in range(COMPLETIONS):
+        target, history, stop = filled(batch, known), list[Progress](), "max_rounds"
+        began = time.perf_counter()
+        for turn in range(COMPLETIONS):
             learned = self.learn_mixture(batch, target[None], np.ones((len(batch), 1)), weight)
             better = decode(batch, learned.chain, known=known, n_jobs=self.n_jobs)[0]
-            history.append({**learned.history[0], "switched": int(np.sum(better != target))})
+            details, seconds = {"switched": int(np.sum(better != target))}, time.perf_counter() - began
+            history.append(Progress("round", turn + 1, learned.history[0].objective, seconds, details=details))
+            if self.watch:
+                self.watch(history[-1])
             if np.array_equal(better, target):
                 stop = "converged"
                 break
@@ -136,7 +145,7 @@ class CountLearner:
         counts = Counts.of(batch, labellings, share, weight / (weight.mean() or 1.0), self.n_labels)
         chain = counts.weights(self.smoothing)
         likelihood = float((counts.features * chain.tokens).sum() + (counts.steps * chain.step).sum())
-        return Learned(chain, None, [{"log_likelihood": likelihood}], "converged")
+        return Learned(chain, None, [Progress("round", 1, likelihood, 0.0)], "converged")
 
     def blend(self, learned: ChainWeights, supervised: ChainWeights, gamma: float) -> ChainWeights:
         """Of two models, gamma of the second: probabilities are mixed.  A feature one has not seen is the other's."""
@@ -173,7 +182,8 @@ class HMM(SupervisedMethod):
     Attributes
     ----------
     model_ : labels, features and weights, which are logarithms of probabilities
-    history_ : list of dicts with log_likelihood and switched (labels filled in anew), one per round of filling in
+    history_ : list of dicts, one per round of filling in: objective (the log-likelihood), switched (labels filled in
+        anew)
     stop_ : "converged" or "max_rounds"
 
     Examples
@@ -183,6 +193,8 @@ class HMM(SupervisedMethod):
     [['author', 'author', 'author']]
     """
 
+    name: ClassVar = "hmm"
+    lines: ClassVar = (Line("HMM, supervised", 10, own_features=True),)
     checks: ClassVar = {
         "smoothing": params.positive,
     }
@@ -201,5 +213,5 @@ class HMM(SupervisedMethod):
         self.rules = rules
         self.n_jobs = n_jobs
 
-    def learner(self, n_labels: int, watch: Callable[[Any], None] | None = None) -> CountLearner:
-        return CountLearner(n_labels, self.smoothing, self.n_jobs)
+    def learner(self, n_labels: int, watch: Watch | None = None) -> CountLearner:
+        return CountLearner(n_labels, self.smoothing, self.n_jobs, watch)

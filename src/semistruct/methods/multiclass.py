@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from semistruct import params
 from semistruct.errors import DataError, ParameterError
-from semistruct.fitting.supervised import seed_from
-from semistruct.params import check_params
+from semistruct.params import check_params, seed_from
+from semistruct.progress import Place, Progress
 from semistruct.solvers.class_counts import first_labels, swapped, whole_counts
 from semistruct.solvers.multiclass import hinge, solve_classes
 
@@ -49,7 +49,7 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
     ----------
     classes_, coef_ (K, F), intercept_ (K,)
     labels_ : labels of the unlabelled examples, those of X first
-    history_ : list of dicts, one per half-step: C_u, round, step ("swap" or "learn"), objective, switched
+    history_ : list of dicts, one per half-step: C_u, round, step ("swap" or "learn"), objective, switched, ...
     """
 
     checks: ClassVar = {
@@ -110,16 +110,18 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         counts = whole_counts(self._shares(code), m)
         every, labels = _stacked([labelled, free]), None
         alpha = np.concatenate([found.alpha, np.zeros((m, K))])
-        for C_u in [ratio * self.C * n / max(m, 1) for ratio in self.schedule] if m else []:
+        stages = [ratio * self.C * n / max(m, 1) for ratio in self.schedule] if m else []
+        for stage, C_u in enumerate(stages):
             weight = np.concatenate([np.full(n, self.C), np.full(m, C_u)])
             for turn in range(self.rounds):
+                place = Place("C_u", C_u, stage, len(stages), turn, self.rounds)
                 loss = hinge(every @ found.W, cost)
                 old = labels
                 labels = swapped(loss[n:], first_labels(loss[n:], counts) if old is None else old)
                 switched = m if old is None else int(np.sum(labels != old))
                 target = np.concatenate([code, labels])
                 before = 0.5 * float((found.W**2).sum()) + float(weight @ loss[np.arange(n + m), target])
-                self._note("swap", C_u, turn, before, switched, began)
+                self._note("swap", place, before, switched, began)
                 if turn and not switched:
                     break
                 fresh = np.ones(m, bool) if old is None else labels != old
@@ -127,14 +129,15 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
                 better = solve_classes(every, target, weight, cost, tol=self.tol, alpha=alpha, seed=seed)
                 alpha = better.alpha.copy()
                 found = better if better.primal <= before else found
-                self._note("learn", C_u, turn, min(better.primal, before), switched, began)
+                self._note("learn", place, min(better.primal, before), switched, began)
         self.labels_ = self.classes_[np.zeros(0, np.int64) if labels is None else labels]
         W = found.W.T if self.fit_intercept else np.hstack([found.W.T, np.zeros((K, 1))])
         self.coef_, self.intercept_ = W[:, :-1].copy(), W[:, -1].copy()
 
-    def _note(self, step: str, C_u: float, turn: int, objective: float, switched: int, began: float) -> None:
-        row = {"step": step, "C_u": C_u, "round": turn, "objective": objective, "switched": switched}
-        self.history_.append({**row, "seconds": time.perf_counter() - began})
+    def _note(self, step: str, place: Place, objective: float, switched: int, began: float) -> None:
+        seconds, details = time.perf_counter() - began, {"switched": switched}
+        count = len(self.history_) + 1
+        self.history_.append(Progress(step, count, objective, seconds, place=place, details=details).row())
 
     def decision_function(self, X: Any) -> np.ndarray:
         """(n, K): the score of each class."""

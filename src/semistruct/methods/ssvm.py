@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
 from semistruct import params
-from semistruct.fitting.supervised import DEFAULT_C, MarginLearner, SupervisedMethod, seed_from
+from semistruct.fitting.learners import MARGIN_C, MarginLearner
+from semistruct.fitting.standing import Line
+from semistruct.fitting.supervised import SupervisedMethod
+from semistruct.params import seed_from
+from semistruct.progress import Watch
 from semistruct.rules import Rules
 
 
@@ -36,7 +40,7 @@ class SSVM(SupervisedMethod):
     model_ : labels, features and weights
     C_ : the C that was used
     search_ : with C="auto", the token accuracy seen for each C
-    history_ : list of dicts with passes, primal, dual, gap, viterbi (calls), seconds
+    history_ : list of dicts, after some of the passes (count): objective, dual, gap, viterbi (calls), seconds
     stop_ : "converged" or "max_passes"
 
     Examples
@@ -46,13 +50,15 @@ class SSVM(SupervisedMethod):
     [['author', 'author', 'author']]
     """
 
+    name: ClassVar = "ssvm"
+    lines: ClassVar = (Line("SSVM, supervised", 30),)
     checks: ClassVar = {
         "max_passes": params.at_least_one,
     }
 
     def __init__(
         self,
-        C: float | str = DEFAULT_C,
+        C: float | str = MARGIN_C,
         features: str | Sequence[str] = "default",
         rules: Rules | None = None,
         tol: float = 0.01,
@@ -68,5 +74,5 @@ class SSVM(SupervisedMethod):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def learner(self, n_labels: int, watch: Callable[[Any], None] | None = None) -> MarginLearner:
+    def learner(self, n_labels: int, watch: Watch | None = None) -> MarginLearner:
         return MarginLearner(n_labels, self.tol, self.max_passes, seed_from(self.random_state), self.n_jobs, watch)

@@ -11,14 +11,16 @@ import numpy as np
 
 from semistruct import params
 from semistruct.batch import UNKNOWN
-from semistruct.bits.places import Bits
+from semistruct.bits.places import Bits, kind_of_bits
 from semistruct.bits.rule_hinge import RuleWorkbench
 from semistruct.chain.inference import ChainWeights, decode
-from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.fitting.learners import MARGIN_C, MarginLearner
+from semistruct.fitting.path import PathMethod, Run
+from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
-from semistruct.fitting.supervised import DEFAULT_C, MarginLearner, seed_from
 from semistruct.fitting.task import Task
-from semistruct.rules import Rules
+from semistruct.params import seed_from
+from semistruct.rules import Rule, Rules
 from semistruct.solvers.sdm import DualState, Problem, solve
 
 START_TOL = 0.01  # the relative gap of the supervised start
@@ -67,6 +69,8 @@ class TransductiveSSVM(PathMethod):
     history_ : list of dicts, two per turn: iteration, step ("guide" or "learn"), objective, broken, switched, gap
     """
 
+    name: ClassVar = "transductive"
+    lines: ClassVar = (Line("transductive SSVM", 100),)
     axis: ClassVar = "iteration"
     axis_text: ClassVar = "turn of guiding and learning"
     checks: ClassVar = {
@@ -77,7 +81,7 @@ class TransductiveSSVM(PathMethod):
 
     def __init__(
         self,
-        C: float | str = DEFAULT_C,
+        C: float | str = MARGIN_C,
         C_u: float = 1.0,
         mu: float = 4.0,
         features: str | Sequence[str] = "default",
@@ -101,10 +105,14 @@ class TransductiveSSVM(PathMethod):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def learner(self, n_labels: int, watch: Watch | None = None) -> MarginLearner:
+    @classmethod
+    def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
+        return rule if kind_of_bits(rule, labels) else None
+
+    def learner(self, n_labels: int) -> MarginLearner:
         return MarginLearner(n_labels, self.tol, MAX_PASSES, seed_from(self.random_state), self.n_jobs)
 
-    def _start_learner(self, n_labels: int, watch: Watch | None) -> MarginLearner:
+    def _start_learner(self, n_labels: int) -> MarginLearner:
         return replace(self.learner(n_labels), tol=min(self.tol, START_TOL))
 
     def _templates(self) -> str | Sequence[str]:
@@ -127,9 +135,9 @@ class TransductiveSSVM(PathMethod):
             if state.round == 0:
                 v = state.extra.pop("v", np.ones(bits.n))
                 target, before = objective.guide(state.chain, v, state.labels)
-                told = objective.told(target, state.labels)
+                details = objective.compared(target, state.labels)
                 state.labels = target[task.first_open :]
-                run.note("guide", 1, objective=before, **told, gap=None)
+                run.note("guide", before, **details)
                 new = np.empty(bits.n)
                 solution = solve(
                     objective.problem(target),
@@ -140,11 +148,10 @@ class TransductiveSSVM(PathMethod):
                     n_jobs=self.n_jobs,
                     bench=partial(RuleWorkbench, bits=bits, mu=self.mu, v=new),
                 )
-                last = solution.history[-1]
-                if last.primal <= before:
+                if solution.objective <= before:
                     state.chain, v = solution.state.chain, new
-                after = min(last.primal, before)
-                run.note("learn", 1, objective=after, **told, gap=last.gap)
+                after = min(solution.objective, before)
+                run.note("learn", after, gap=solution.gap, **details)
                 state.extra = {**solution.state.arrays(), "v": v}
                 state.round, state.settled = 1, before - after <= SMALL_DROP * before
                 run.save()
@@ -192,7 +199,7 @@ class Objective:
         loss = np.where(task.has_labels, hinge, bits.sums(np.abs(v - 1) + self.mu / 2 * v**2) + most - value)
         return target, float(0.5 * chain.norm2 + self.weight @ loss)
 
-    def told(self, target: np.ndarray, old: np.ndarray | None) -> dict[str, int]:
+    def compared(self, target: np.ndarray, old: np.ndarray | None) -> dict[str, int]:
         """How many sequences break rules, and how many labels are new."""
         labels = target[self.task.first_open :]
         broken = self.task.tables.broken(labels, self.n_jobs).any(axis=1)

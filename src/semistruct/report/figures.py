@@ -90,7 +90,7 @@ def by_labelled(view: View) -> Figure | None:
     for k, method in enumerate(view.methods):
         sizes = [size for size in view.sizes if view.runs(method, size)]
         scores = [view.scores(method, size, view.main) for size in sizes]
-        spreads = [statistics.spread(s) if len(s) > 1 else 0.0 for s in scores]
+        spreads = [statistics.deviation(s) if len(s) > 1 else 0.0 for s in scores]
         shift = 1 + 0.012 * (k - len(view.methods) / 2)  # keeps bars of equal sizes apart
         axes.errorbar(
             [view.sizes[size] * shift for size in sizes], [100 * statistics.mean(s) for s in scores],

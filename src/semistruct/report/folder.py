@@ -15,13 +15,13 @@ from semistruct.report.text import markdown, tidy
 
 def write_reports(view: View, folder: Path, command: str) -> list[Path]:
     """The files written: tables.md, tables.csv, figures, report.html."""
-    tables, answers, told = all_tables(view), summary(view), warnings_of(view)
+    tables, answers, warnings = all_tables(view), summary(view), warnings_of(view)
     figures = draw_all(view, folder)
     texts = {
-        "tables.md": markdown(f"{view.title}: methods compared", command, told, answers, tables),
+        "tables.md": markdown(f"{view.title}: methods compared", command, warnings, answers, tables),
         "tables.csv": tidy(view),
         "report.html": page(
-            view, command=command, warnings=told, answers=answers, tables=tables, figures=figures, folder=folder
+            view, command=command, warnings=warnings, answers=answers, tables=tables, figures=figures, folder=folder
         ),
     }
     for name, text in texts.items():

@@ -66,7 +66,7 @@ def _row(view: View, method: str, size: str, decoding: str, best: str) -> dict[s
     against = None if method == best else view.against(best, method, size, decoding)
     figure = None if view.synthetic else published(view.corpus, method, decoding, view.frame["setting"])
     value = None if figure is None else figure.at(size)
-    spread, runs = statistics.spread(scores), view.runs(method, size).values()
+    spread, runs = statistics.deviation(scores), view.runs(method, size).values()
     return {
         "corpus": view.corpus,
         "synthetic": int(view.synthetic),

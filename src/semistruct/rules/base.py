@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
 import regex
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -16,6 +16,9 @@ from semistruct.rules.words import CLASSES
 
 HARD = 1e6
 """The weight of a hard rule, a thousand times that of others."""
+
+OPEN_WEIGHT = 1000.0
+"""The weight of a rule where none was given, more than any score; what it becomes in prediction: `fitting.trust`."""
 
 
 PLAIN = {
@@ -122,8 +125,12 @@ Level = Literal["instance", "corpus"]
 Unit = Literal["fraction", "percent"]
 
 
+VOCABULARY: dict[str, type[Rule]] = {}
+"""The rules that files can hold, by their keys."""
+
+
 class Rule(BaseModel):
-    """Base of all rules.
+    """Base of all rules; one that has a key is known to rules files.
 
     weight   what a violation costs, or "hard": never broken unless there is no other way
     level    "instance": every sequence obeys; "corpus": all sequences together do
@@ -133,9 +140,10 @@ class Rule(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
     key: ClassVar[str]
+    in_files: ClassVar[bool] = True
     levels: ClassVar[tuple[Level, ...]] = ("instance",)
 
-    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] | Literal["hard"] = 1000.0
+    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] | Literal["hard"] = OPEN_WEIGHT
     level: Level = "instance"
     penalty: Literal["absolute", "square"] = "absolute"
     name: Annotated[str, Field(min_length=1)] | None = None
@@ -145,13 +153,24 @@ class Rule(BaseModel):
             fields[self.key] = value
         for name in fields:
             if name not in type(self).model_fields:
-                told = f"{self.key}: no entry is called {name!r}; {meant(name, type(self).model_fields)}"
-                raise EntryError(told, (name,))
+                problem = f"{self.key}: no entry is called {name!r}; {meant(name, type(self).model_fields)}"
+                raise EntryError(problem, (name,))
         try:
             super().__init__(**fields)
         except ValidationError as err:
-            told, path = explain(err, self.key)
-            raise EntryError(f"{self.key}: {told}", path) from None
+            problem, path = explain(err, self.key)
+            raise EntryError(f"{self.key}: {problem}", path) from None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if "key" in vars(cls) and cls.in_files:
+            VOCABULARY[cls.key] = cls
+
+    @classmethod
+    def is_number(cls, entry: str) -> bool:
+        """Whether an entry holds numbers; others hold texts."""
+        return entry in cls.model_fields and _has_number(cls.model_fields[entry].annotation)
 
     @model_validator(mode="after")
     def _check_level(self) -> Self:
@@ -192,12 +211,33 @@ class Rule(BaseModel):
         raise NotImplementedError
 
     def mentioned(self) -> set[str]:
-        """The labels the rule names."""
-        raise NotImplementedError
+        """The labels the rule names; those of its main entry, if it says nothing else."""
+        return set(getattr(self, self.key))
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
         """What the rule counts when these are all the labels."""
         raise NotImplementedError
+
+
+class ShareRule(Rule):
+    """Base of rules that may speak of a share, which makes them rules for the whole corpus."""
+
+    levels: ClassVar[tuple[Level, ...]] = ("instance", "corpus")
+    fraction: ShareRange | None = None
+    unit: Unit = "fraction"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _corpus_if_fraction(cls, fields: Any) -> Any:
+        return {"level": "corpus", **fields} if fields.get("fraction") is not None else fields
+
+
+def _has_number(kind: Any) -> bool:
+    """Whether a number may stand in a value of this type; the keys of a mapping do not matter."""
+    if get_origin(kind) is Literal:
+        return False
+    inside = get_args(kind)[1:] if get_origin(kind) is dict else get_args(kind)
+    return kind in (int, float) or any(map(_has_number, inside))
 
 
 def unknown_label(label: str, labels: Sequence[str]) -> str:

@@ -22,7 +22,9 @@ from semistruct.features.words import word_of
 from semistruct.rules.base import Rule, Term
 from semistruct.rules.events import Event, LengthEvent, OrderEvent, StepEvent, TokenEvent, blocks
 from semistruct.rules.ruleset import Rules, corpus_value, value
-from semistruct.rules.vocabulary import Count, Function, Order, Proportion
+from semistruct.rules.vocabulary.amounts import Count, Proportion
+from semistruct.rules.vocabulary.function import Function
+from semistruct.rules.vocabulary.order import Order
 
 SHARE, CASES = 0.95, 5
 POINTS, ERRORS = 0.05, 2.0
@@ -79,7 +81,7 @@ class Contradiction:
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckedRules:
     """All rules on labelled data.
 
     sequences  how many were looked at, those labelled throughout; the others were skipped
@@ -125,7 +127,7 @@ def check_rules(
     labels: Sequence[str] | None = None,
     *,
     n_examples: int = 3,
-) -> Check:
+) -> CheckedRules:
     """Compare rules with sequences X labelled y; sequences with unknown labels are skipped.
 
     labels      all labels there are; those of the data and of the rules if not given
@@ -141,7 +143,7 @@ def check_rules(
         found.append(_judged(rule, terms, data, cases, n_examples))
         if rule.level == "instance":
             obeying = [ok and not case.broken for ok, case in zip(obeying, cases, strict=True)]
-    return Check(
+    return CheckedRules(
         rules=found,
         contradictions=contradictions(rules, [example.tokens for example in data], labels),
         sequences=len(data),

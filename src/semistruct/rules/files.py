@@ -30,8 +30,6 @@ from semistruct.rules.vocabulary import VOCABULARY
 
 LONGEST = 1_000_000  # bytes of a rules file
 DEEPEST = 8  # levels of nesting; rules need five
-NUMBERS = {"weight", "fraction", "min_length", "max_length", "proportion", "count"}
-"""The entries whose values are numbers; everywhere else a value is a text."""
 
 QUOTE = "quote a word that begins with &, * or !"
 SHIPPED = resources("semistruct.rules") / "shipped"
@@ -225,7 +223,9 @@ class _Reader:
             return {k: self.value(value, name, key) for k, (value, _) in self.entries(node, "").items()}
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, name, key) for item in node.value]
-        return _number(node.value) if key in NUMBERS else self.text(node, name if name == key else f"{name}: {key}")
+        if VOCABULARY[name].is_number(key):
+            return _number(node.value)
+        return self.text(node, name if name == key else f"{name}: {key}")
 
     def text(self, node: yaml.Node, where: str) -> str:
         if not isinstance(node, yaml.ScalarNode) or not node.value:

@@ -10,7 +10,7 @@ from semistruct.errors import ParameterError
 from semistruct.rules.base import Rule, Term, unknown_label, weight_text
 from semistruct.rules.files import dump_rule, load_rules, parse_rules, read_rules
 from semistruct.rules.tables import RuleTables, compile_rules
-from semistruct.rules.vocabulary import Function
+from semistruct.rules.vocabulary.function import Function
 
 
 class Rules:

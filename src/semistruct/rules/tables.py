@@ -33,7 +33,7 @@ from semistruct.rules.event_kernels import (
     count_sequences,
 )
 from semistruct.rules.events import Event
-from semistruct.rules.vocabulary import Function
+from semistruct.rules.vocabulary.function import Function
 from semistruct.rules.words import WordTest
 from semistruct.threads import spread
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from semistruct.rules.vocabulary import Function
+from semistruct.rules.vocabulary.function import Function
 
 CANDIDATES = 50  # labellings among which functions of the user choose
 

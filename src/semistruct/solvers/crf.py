@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -23,6 +22,7 @@ from threadpoolctl import threadpool_limits
 from semistruct.batch import UNKNOWN, SequenceBatch, ranges
 from semistruct.chain.inference import ChainWeights
 from semistruct.chain.posterior import posterior, summed_steps
+from semistruct.progress import Progress, Watch
 from semistruct.solvers.crf_kernels import gather
 from semistruct.solvers.merging import merged
 from semistruct.threads import spread
@@ -55,22 +55,11 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Record:
-    """One line of the history; the first is of the start.  gradient is its largest entry."""
-
-    iterations: int
-    objective: float
-    gradient: float
-    seconds: float
-
-
-Watch = Callable[[Record], None]
-
-
-@dataclass(frozen=True)
 class Solution:
+    """history has a record per iteration, the first of the start; its detail `gradient` is the largest entry."""
+
     chain: ChainWeights
-    history: list[Record] = field(repr=False)
+    history: list[Progress] = field(repr=False)
     stop: str  # "converged" or "max_iterations"
 
 
@@ -188,7 +177,8 @@ def solve(
     size = objective.size
     x = np.zeros(size) if start is None else objective.pack(start)
     began = time.perf_counter()
-    history: list[Record] = []
+    history: list[Progress] = []
+    values: list[float] = []
     last: list[Any] = [0.0, None]
 
     def value(x: np.ndarray) -> tuple[float, np.ndarray]:
@@ -203,14 +193,16 @@ def solve(
         return f, gradient
 
     def record(f: float) -> None:
-        history.append(Record(len(history), f, float(np.abs(last[1]).max()), time.perf_counter() - began))
+        details = {"gradient": float(np.abs(last[1]).max())}
+        history.append(Progress("iteration", len(values), f, time.perf_counter() - began, details=details))
+        values.append(f)
         if watch:
             watch(history[-1])
 
     def note(intermediate_result: Any) -> None:
         f = float(intermediate_result.fun)
         record(f)
-        if len(history) > PERIOD and history[-1 - PERIOD].objective - f <= tol * abs(f):
+        if len(values) > PERIOD and values[-1 - PERIOD] - f <= tol * abs(f):
             raise StopIteration
 
     bounds = None

@@ -26,6 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semistruct.batch import SequenceBatch, ranges, starts
 from semistruct.chain.inference import ChainWeights
+from semistruct.progress import Progress, Watch
 from semistruct.solvers import sdm_kernels as kernels
 from semistruct.threads import spread
 
@@ -134,30 +135,24 @@ def _empty_sets(room: np.ndarray, lengths: np.ndarray) -> kernels.Sets:
 
 
 @dataclass(frozen=True)
-class Record:
-    """One line of the history; primal, dual and gap belong to the same w and are exact."""
-
-    passes: int
-    primal: float
-    dual: float
-    gap: float
-    viterbi: int
-    seconds: float
-
-
-Watch = Callable[[Record], None]
-
-
-@dataclass(frozen=True)
 class Solution:
+    """history has a record per look at all examples: objective, gap and dual belong to the same w and are exact."""
+
     state: DualState
-    history: list[Record] = field(repr=False)
+    history: list[Progress] = field(repr=False)
     stop: str  # "converged" or "max_passes"
 
     @property
+    def objective(self) -> float:
+        return float(self.history[-1].objective or 0.0)
+
+    @property
+    def gap(self) -> float:
+        return float(self.history[-1].gap or 0.0)
+
+    @property
     def relative_gap(self) -> float:
-        last = self.history[-1]
-        return last.gap / last.primal if last.primal > 0 else 0.0
+        return self.gap / self.objective if self.objective > 0 else 0.0
 
 
 def solve(
@@ -174,12 +169,12 @@ def solve(
     """Minimise P until the duality gap is at most tol * P; warns when max_passes come first.
 
     start  dual variables of an earlier solution for the same examples; targets and C_i may have changed
-    watch  called with every Record
+    watch  called with every record of the history
     bench  makes the Workbench, for examples whose losses are of another kind
     """
     work = (bench or Workbench)(problem, start, n_jobs)
     rng = np.random.default_rng(seed)
-    began, history = time.perf_counter(), []
+    began, history = time.perf_counter(), list[Progress]()
     everyone = np.arange(len(problem.batch))
     gap = np.full(len(everyone), np.inf)
     for passes in range(max_passes + 1):
@@ -188,8 +183,8 @@ def solve(
             work.refresh()
             gap = work.look(everyone)
             primal, total = work.primal(), float(gap.sum())
-            seconds = time.perf_counter() - began
-            history.append(Record(passes, primal, primal - total, total, work.viterbi, seconds))
+            details = {"dual": primal - total, "viterbi": work.viterbi}
+            history.append(Progress("pass", passes, primal, time.perf_counter() - began, total, details=details))
             if watch:
                 watch(history[-1])
             if total <= tol * primal:

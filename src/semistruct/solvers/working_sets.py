@@ -111,7 +111,7 @@ class WorkingSets:
 
 
 @dataclass(frozen=True)
-class Shares:
+class WantedShares:
     """The share of label y should lie in [low[y], high[y]]; leaving it costs balance * distance^2."""
 
     low: np.ndarray
@@ -129,7 +129,7 @@ class SmoothObjective:
     """
 
     def __init__(
-        self, sets: WorkingSets, labelled: np.ndarray, weight: np.ndarray, cost: np.ndarray, shares: Shares | None
+        self, sets: WorkingSets, labelled: np.ndarray, weight: np.ndarray, cost: np.ndarray, shares: WantedShares | None
     ) -> None:
         every = sets.differences()
         occurs = np.zeros(every.shape[1], bool)
@@ -169,7 +169,7 @@ class SmoothObjective:
         pull[best, every] += slope
         return float(loss.sum()), pull
 
-    def _balance(self, scores: np.ndarray, counts: np.ndarray, shares: Shares) -> tuple[float, np.ndarray]:
+    def _balance(self, scores: np.ndarray, counts: np.ndarray, shares: WantedShares) -> tuple[float, np.ndarray]:
         likely, _ = _softmax(scores)
         share = np.einsum("kn,kny->y", likely, counts) / self.n_tokens
         over = share - np.clip(share, shares.low, shares.high)

@@ -14,19 +14,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from semistruct import params
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import RuleWarning
 from semistruct.expectations.projection import Multipliers, Projection, Projector
-from semistruct.expectations.rows import Expectations
-from semistruct.fitting.labeller import Pairs
-from semistruct.fitting.path import PathMethod, Run, Watch
+from semistruct.expectations.rows import Expectations, why_no_expectation
+from semistruct.fitting.data import Pairs
+from semistruct.fitting.learners import LikelihoodLearner
+from semistruct.fitting.path import PathMethod, Run
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.probabilities import Probabilities
+from semistruct.fitting.standing import RuleReport
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
-from semistruct.methods.crf import DEFAULT_C, LikelihoodLearner
-from semistruct.rules import Rules
+from semistruct.rules import Function, Rule
 from semistruct.solvers.crf import Expected
 
 START_TOL, START_ITERATIONS = 1e-4, 1000  # of the supervised start
@@ -45,14 +45,25 @@ class ProjectedMethod(Probabilities, PathMethod):
         projected distribution ("projected"), lie beyond what the rule says, per unlabelled sequence
     """
 
+    reports: ClassVar = (
+        RuleReport(
+            "expectations_",
+            "what lies beyond a rule per unlabelled sequence, expected by the model and after projection:",
+            before="model", after="projected", digits=4, largest_first=True,
+        ),
+    )  # fmt: skip
     tol: float
     learn_iterations: int
     project_iterations: int
 
-    def learner(self, n_labels: int, watch: Watch | None = None) -> LikelihoodLearner:
+    @classmethod
+    def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
+        return rule if has_expectation(rule, labels) else None
+
+    def learner(self, n_labels: int) -> LikelihoodLearner:
         return LikelihoodLearner(n_labels, self.tol, self.learn_iterations, n_jobs=self.n_jobs, warn=False)
 
-    def _start_learner(self, n_labels: int, watch: Watch | None) -> LikelihoodLearner:
+    def _start_learner(self, n_labels: int) -> LikelihoodLearner:
         return LikelihoodLearner(n_labels, START_TOL, START_ITERATIONS, n_jobs=self.n_jobs)
 
     def _check_task(self, task: Task) -> None:
@@ -96,7 +107,7 @@ class ProjectedMethod(Probabilities, PathMethod):
                 projection = projector.project(state.chain, temperature=T, start=start, weight=weight[n_fixed:])
                 labels = projector.best(state.chain, projection.multipliers)
                 old, state.labels = state.labels, labels
-                told = {
+                details = {
                     "broken": int(np.sum(task.tables.broken(labels).any(axis=1))),
                     "switched": len(labels) if old is None else int(np.sum(labels != old)),
                     "residual": projection.residual,
@@ -105,8 +116,8 @@ class ProjectedMethod(Probabilities, PathMethod):
                 rest = _constant(projection, projector.expectations, T, weight[n_fixed:], C_u)
                 chain, before, after = self._learn(task, state, projector, projection, goal, weight)
                 before, after = before + rest, after + rest
-                run.note("project", rounds, objective=before, **told)
-                run.note("learn", rounds, objective=after, **told)
+                run.note("project", before, rounds, **details)
+                run.note("learn", after, rounds, **details)
                 state.chain, state.extra = chain, vars(projection.multipliers)
                 state.settled = not first and abs(before - after) <= SETTLED * abs(after)
                 state.round += 1
@@ -127,7 +138,8 @@ class ProjectedMethod(Probabilities, PathMethod):
     ) -> tuple[ChainWeights, float, float]:
         """(new weights, the objective of the goal before, and after)."""
         learned = self.learner(len(task.labels)).learn_expected(task.batch, goal, weight, start=state.chain)
-        return learned.chain, learned.history[0]["objective"], learned.history[-1]["objective"]
+        before, after = (float(record.objective or 0.0) for record in (learned.history[0], learned.history[-1]))
+        return learned.chain, before, after
 
     def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
         super()._finish(task, points, judge, state, dev)
@@ -151,9 +163,14 @@ class ProjectedMethod(Probabilities, PathMethod):
             )
             out.append({"rule": rule.text, "level": rule.level, "model": model, "projected": projected})
             if rule.weight == "hard" and projected > UNMET:
-                told = f"rule {rule.text!r} cannot be met: it is missed by {projected:.3g} per sequence"
-                warnings.warn(told, RuleWarning, stacklevel=4)
+                problem = f"rule {rule.text!r} cannot be met: it is missed by {projected:.3g} per sequence"
+                warnings.warn(problem, RuleWarning, stacklevel=4)
         return out
+
+
+def has_expectation(rule: Rule, labels: Sequence[str]) -> bool:
+    """Whether a chain model can expect what a rule counts."""
+    return not isinstance(rule, Function) and not any(why_no_expectation(term) for term in rule.terms(labels))
 
 
 def _constant(projection: Projection, expectations: Expectations, T: float, weight: np.ndarray, C_u: float) -> float:
@@ -163,78 +180,3 @@ def _constant(projection: Projection, expectations: Expectations, T: float, weig
     each = instance.cost(values, projection.multipliers.instance) - T * projection.entropy
     total = projection.expected.sum(axis=0)
     return float(weight @ each + C_u * corpus.cost(corpus.a @ total, projection.multipliers.corpus))
-
-
-class PosteriorRegularization(ProjectedMethod):
-    """Posterior regularisation (Ganchev, Graca, Gillenwater, Taskar 2010) of a conditional random field:
-
-        min_{w, q}  1/2 ||w||^2 - C sum_i log p_w(y_i) + C_u ( sum_j KL(q_j || p_w) + cost of what rules expect of q )
-
-    It starts from the supervised model and alternates between projecting the model's distribution over the labels of
-    the unlabelled sequences on what the rules expect, and learning from the result.
-
-    Parameters
-    ----------
-    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
-    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    rules : the rules; lengths, order and functions have no expectation on a chain and are refused
-    slack : how soft rules are whose weight was left open: to miss the target by a share s costs n s^2 / (2 slack),
-        where n is the number of events the rule speaks of; for an instance rule s is counted in events, and n is 1
-    ratio : the weight of all unlabelled data together, relative to that of all labelled data
-    rounds : of projecting and learning, fewer if the objective settles; each is a point of the path
-    learn_iterations, project_iterations : limits of L-BFGS in a round
-    select : which point becomes the model, as for `AnnealedSSVM`
-    tol : learning stops when the objective falls by less than this share in five iterations
-    n_jobs : threads, None for all; does not change the result
-    random_state : seed of the folds of cross-validation
-
-    Attributes
-    ----------
-    those of `ProjectedMethod`
-    """
-
-    axis: ClassVar = "cycle"
-    axis_text: ClassVar = "number of rounds"
-    checks: ClassVar = {
-        "slack": params.positive,
-        "ratio": params.positive,
-        "learn_iterations": params.at_least_one,
-        "project_iterations": params.at_least_one,
-    }
-
-    def __init__(
-        self,
-        C: float | str = DEFAULT_C,
-        features: str | Sequence[str] = "default",
-        rules: Rules | None = None,
-        slack: float = 0.01,
-        ratio: float = 1.0,
-        rounds: int = 10,
-        learn_iterations: int = 40,
-        project_iterations: int = 100,
-        select: str = "auto",
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.C = C
-        self.features = features
-        self.rules = rules
-        self.slack = slack
-        self.ratio = ratio
-        self.rounds = rounds
-        self.learn_iterations = learn_iterations
-        self.project_iterations = project_iterations
-        self.select = select
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _softness(self, level: str, n: float) -> float:
-        return self.slack * n
-
-    def _weight_of_unlabelled(self, task: Task) -> float:
-        return self.ratio * self.C_ * float(task.labelled[2].sum()) / max(len(task.free), 1)
-
-    def _stages(self, task: Task) -> list[float]:
-        return [float(k) for k in range(1, self.rounds + 1)]

@@ -1,0 +1,33 @@
+"""Where templates are registered: a decorator beside each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+Make = TypeVar("Make", bound=Callable[..., Any])
+Read = Callable[[list[str]], dict[str, str]]
+
+WORDS: dict[str, Callable[..., Any]] = {}
+"""Templates that look at one word."""
+
+SEQUENCES: dict[str, Callable[..., Any]] = {}
+"""Templates that look at the whole sequence."""
+
+STEPS: dict[str, Callable[..., Any]] = {}
+"""Kinds of steps: the arguments of steps(...)."""
+
+FILES: dict[str, Read] = {}
+"""What reads the lines of the file that a template names."""
+
+
+def template(listed: dict[str, Callable[..., Any]], read: Read | None = None) -> Callable[[Make], Make]:
+    """Decorator of a function that makes a template: it is listed by its name."""
+
+    def register(make: Make) -> Make:
+        listed[make.__name__] = make
+        if read is not None:
+            FILES[make.__name__] = read
+        return make
+
+    return register

@@ -1,0 +1,108 @@
+"""The data of a fit: checked at the door, labels as numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semistruct.batch import UNKNOWN, SequenceBatch
+from semistruct.corpus import refuse_corpus
+from semistruct.errors import DataError, RuleWarning, nearest
+from semistruct.features import Encoder
+from semistruct.features.encoder import form_of
+from semistruct.rules import Rules
+
+Pairs = tuple[Sequence[Any], Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class DevData:
+    """Labelled data to choose parameters on, as it was given and encoded; known (n_tokens,) are its labels."""
+
+    X: Sequence[Any]
+    y: Sequence[Any]
+    batch: SequenceBatch
+    known: np.ndarray
+
+    @classmethod
+    def of(cls, dev: Pairs | None, encoder: Encoder, labels: Sequence[str]) -> DevData | None:
+        if dev is None:
+            return None
+        refuse_corpus(dev, name="dev")
+        check_data(*dev, name="dev")
+        batch = encoder.transform(dev[0])
+        return cls(*dev, batch, label_codes(dev[1], batch.lengths.tolist(), labels))
+
+
+def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> None:
+    """Labels fit the tokens, and are texts or None."""
+    refuse_corpus(X, y, name=name)
+    if y is None:
+        raise DataError(f"{name} data: there are no labels (y is None)")
+    if len(X) != len(y):
+        raise DataError(f"{name} data: {len(X)} sequences but {len(y)} label lists")
+    if len(X):
+        form_of(X, name)
+    for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
+        if len(tokens) == 0:
+            raise DataError(f"{name} data: sequence {i} has no tokens")
+        if labels is None:
+            continue
+        listed = not isinstance(labels, str) and hasattr(labels, "__len__")
+        if not listed or len(labels) != len(tokens):
+            found = f"{len(labels)} labels" if listed else f"{labels!r:.40}"
+            raise DataError(f"{name} data: sequence {i} has {len(tokens)} tokens but {found}")
+        odd = next((label for label in labels if label is not None and not isinstance(label, str)), None)
+        if odd is not None:
+            raise DataError(f"{name} data: sequence {i} has the label {odd!r}, expected a text or None")
+
+
+def is_known(labels: Sequence[Any] | None) -> bool:
+    """At least one label is known."""
+    return labels is not None and any(label is not None for label in labels)
+
+
+def all_labels(y: Sequence[Any], rules: Rules | None) -> tuple[str, ...]:
+    """The labels to tell apart, sorted: those that occur in y and those that the rules declare."""
+    seen = {str(label) for row in y if row is not None for label in row if label is not None}
+    if rules is None:
+        return tuple(sorted(seen))
+    _warn_of_strange_labels(seen, set(rules.labels or ()))
+    return rules.all_labels(seen)
+
+
+def _warn_of_strange_labels(seen: set[str], declared: set[str]) -> None:
+    """Labels of the data that the rules do not declare, if they declare most: they are taken to be slips."""
+    strange = sorted(seen - declared)
+    if len(strange) >= len(seen & declared):
+        return  # the rules declare further labels only
+    for label in strange:
+        near = nearest(label, declared)
+        hint = f"did you mean {near!r}?" if near else "if it is right, it belongs there"
+        problem = f"label {label!r} of the data is not among the labels of the rules; {hint}"
+        warnings.warn(problem, RuleWarning, stacklevel=4)
+
+
+def label_codes(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str]) -> np.ndarray:
+    """All labels end to end as numbers, UNKNOWN for None and for labels that are not in `labels`."""
+    number = {label: code for code, label in enumerate(labels)}
+    number_or_unknown = [
+        UNKNOWN if label is None else number.get(label, UNKNOWN)
+        for row, n in zip(y, lengths, strict=True)
+        for label in ([None] * n if row is None else row)
+    ]
+    return np.array(number_or_unknown, np.int16)
+
+
+def checked_weights(sample_weight: Sequence[float] | None, n: int) -> np.ndarray:
+    """One factor of C per sequence."""
+    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
+    if weight.shape != (n,):
+        raise DataError(f"sample_weight has shape {weight.shape}, expected one number for each of {n} sequences")
+    if not np.isfinite(weight).all() or (weight < 0).any():
+        raise DataError("sample_weight must hold finite numbers >= 0")
+    return weight

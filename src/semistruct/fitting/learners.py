@@ -1,0 +1,184 @@
+"""Learners: each finds the weights of a chain model from labels of which some may be unknown.
+
+Supervised methods are no more than a learner; semi-supervised ones build on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from semistruct.batch import UNKNOWN, SequenceBatch, ranges
+from semistruct.chain.inference import ChainWeights, decode
+from semistruct.progress import Progress, Watch
+from semistruct.solvers import crf, sdm
+from semistruct.solvers.sdm import DualState, Problem, Solution
+
+MARGIN_C, LIKELIHOOD_C = 0.5, 1.0  # the default C of methods that learn margins, and likelihoods
+ROUGH_GAP = 0.05  # the relative gap at which accuracies are compared when C is chosen
+ROUGH_FALL = 1e-3  # and the relative fall of the objective, for likelihoods
+FILL_TOL = 0.1  # the relative gap at which unknown labels are filled in for a start
+COMPLETIONS = 10  # rounds of filling in unknown labels and learning again
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The weights; `start` lets the same learner go on from there."""
+
+    chain: ChainWeights
+    start: Any
+    history: list[Progress]
+    stop: str
+
+
+class Learner(Protocol):
+    """Finds weights for n_labels labels; grid and default_C are for the search for C."""
+
+    grid: ClassVar[tuple[float, ...]]
+    default_C: ClassVar[float]
+
+    @property
+    def n_labels(self) -> int: ...
+
+    def learn(
+        self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
+    ) -> Learned:
+        """Learn labels `known` (n_tokens,), some of which may be UNKNOWN; weight (n,) multiplies the losses.
+
+        rough  no more exact than is needed to compare parameters
+        """
+        ...
+
+
+@runtime_checkable
+class MixtureLearner(Protocol):
+    """A learner that can learn several labellings of a sequence at once, without copies of it."""
+
+    def learn_mixture(
+        self, batch: SequenceBatch, labellings: np.ndarray, share: np.ndarray, weight: np.ndarray
+    ) -> Learned: ...
+
+
+def learn_mixture(
+    learner: Learner, batch: SequenceBatch, labellings: np.ndarray, share: np.ndarray, weight: np.ndarray
+) -> Learned:
+    """Learn several labellings (K, n_tokens) of each sequence; share (n, K) says how much each of them counts.
+
+    A learner that cannot do that gets copies of the sequences, which disagree with each other and are learned roughly.
+    """
+    if isinstance(learner, MixtureLearner):
+        return learner.learn_mixture(batch, labellings, share, weight)
+    which, row = np.nonzero(share)
+    tokens = ranges(batch.offsets[which], batch.lengths[which])
+    labels = labellings[np.repeat(row, batch.lengths[which]), tokens]
+    return learner.learn(batch.take(which), labels, share[which, row] * weight[which], rough=True)
+
+
+@dataclass(frozen=True)
+class MarginLearner:
+    """The structural SVM, by the sequential dual method."""
+
+    grid: ClassVar[tuple[float, ...]] = (0.03, 0.1, 0.3, 1.0)
+    default_C: ClassVar[float] = MARGIN_C
+
+    n_labels: int
+    tol: float
+    max_passes: int
+    seed: int
+    n_jobs: int | None = None
+    watch: Watch | None = None
+
+    def solve(self, problem: Problem, *, tol: float | None = None, start: DualState | None = None) -> Solution:
+        """Train on complete labels."""
+        return sdm.solve(
+            problem,
+            tol=tol or self.tol,
+            max_passes=self.max_passes,
+            start=start,
+            seed=self.seed,
+            n_jobs=self.n_jobs,
+            watch=self.watch,
+        )
+
+    def learn(
+        self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
+    ) -> Learned:
+        """Unknown labels are filled in, so as to agree with the known ones, and learned in turns."""
+        cost, tol = (known != UNKNOWN).astype(float), max(self.tol, ROUGH_GAP) if rough else self.tol
+        target, complete = filled(batch, known), bool(cost.all())
+        for level in (tol,) if complete else (max(tol, FILL_TOL), tol):
+            for _ in range(COMPLETIONS):
+                solution = self.solve(Problem(batch, self.n_labels, target, weight, cost), tol=level, start=start)
+                start = solution.state
+                better = target if complete else decode(batch, start.chain, known=known, n_jobs=self.n_jobs)[0]
+                if np.array_equal(better, target):
+                    break
+                target = better
+        return Learned(solution.state.chain, solution.state, solution.history, solution.stop)
+
+
+@dataclass(frozen=True)
+class LikelihoodLearner:
+    """Conditional random fields, by L-BFGS-B."""
+
+    grid: ClassVar[tuple[float, ...]] = (0.1, 0.3, 1.0, 3.0, 10.0)
+    default_C: ClassVar[float] = LIKELIHOOD_C
+
+    n_labels: int
+    tol: float
+    max_iterations: int
+    l1: float = 0.0
+    n_jobs: int | None = None
+    watch: Watch | None = None
+    warn: bool = True
+
+    def learn(
+        self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
+    ) -> Learned:
+        """Unknown labels are summed over."""
+        return self._solve(batch, known, weight, max(self.tol, ROUGH_FALL) if rough else self.tol, start)
+
+    def learn_expected(
+        self, batch: SequenceBatch, goal: crf.Expected, weight: np.ndarray, *, start: ChainWeights | None = None
+    ) -> Learned:
+        """Learn a distribution over labellings; the history begins with where it started."""
+        return self._solve(batch, goal, weight, self.tol, start)
+
+    def learn_mixture(
+        self, batch: SequenceBatch, labellings: np.ndarray, share: np.ndarray, weight: np.ndarray
+    ) -> Learned:
+        """Learn several labellings (k, n_tokens) of each sequence, with shares (n, k) that sum to 1."""
+        tokens = np.zeros((batch.n_tokens, self.n_labels))
+        steps = np.zeros((batch.n_kinds, self.n_labels, self.n_labels))
+        for labels, part in zip(labellings, share.T, strict=True):
+            one = crf.Expected.of_labels(batch, labels, self.n_labels, weight * part)
+            tokens += np.repeat(part, batch.lengths)[:, None] * one.tokens
+            steps += one.steps
+        return self.learn_expected(batch, crf.Expected(tokens, steps), weight)
+
+    def _solve(
+        self,
+        batch: SequenceBatch,
+        goal: np.ndarray | crf.Expected,
+        weight: np.ndarray,
+        tol: float,
+        start: ChainWeights | None,
+    ) -> Learned:
+        objective = crf.Objective(batch, self.n_labels, weight, goal, self.n_jobs, merge=not self.l1)
+        limits: dict[str, Any] = {"l1": self.l1, "tol": tol, "max_iterations": self.max_iterations}
+        found = crf.solve(objective, **limits, start=start, watch=self.watch, warn=self.warn)
+        return Learned(found.chain, found.chain, found.history, found.stop)
+
+
+def filled(batch: SequenceBatch, known: np.ndarray) -> np.ndarray:
+    """Unknown labels replaced by the nearest known one of the sequence, the left one if two are equally near."""
+    out = known.copy()
+    for i in range(len(batch)):
+        row = out[batch.offsets[i] : batch.offsets[i + 1]]
+        places = np.flatnonzero(row != UNKNOWN)
+        if len(places) < len(row):
+            distance = np.abs(np.arange(len(row))[:, None] - places[None, :])
+            row[:] = row[places[np.argmin(distance, axis=1)]]
+    return out

@@ -1,0 +1,57 @@
+"""Rules of one's own, as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf, isfinite
+from numbers import Real
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from semistruct.errors import ParameterError
+from semistruct.rules.base import Level, Rule, Term
+from semistruct.rules.events import FunctionEvent
+
+
+class Function(Rule):
+    """A rule of one's own: function(tokens, labels) returns a number that should lie in [low, high].
+
+    The default [-inf, 0] fits a function that counts mistakes.  On the corpus level the mean over the sequences should
+    lie there.  It exists in Python only, and a saved model forgets it.
+    """
+
+    key: ClassVar = "function"
+    in_files: ClassVar = False
+    levels: ClassVar[tuple[Level, ...]] = ("instance", "corpus")
+    function: Callable[[Sequence[Any], Sequence[str]], float]
+    low: float = -inf
+    high: float = 0.0
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if not self.low <= self.high:
+            raise ValueError(f"the range [{self.low:g}, {self.high:g}] is empty")
+        return self
+
+    @property
+    def says(self) -> str:
+        return getattr(self.function, "__name__", "function")
+
+    def mentioned(self) -> set[str]:
+        return set()
+
+    def terms(self, labels: Sequence[str]) -> list[Term]:
+        per: Literal["sequences"] | None = "sequences" if self.level == "corpus" else None
+        return [Term(self.says, FunctionEvent(self.function), self.low, self.high, per)]
+
+    def measure(self, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
+        """The value of the function, if it is a number."""
+        try:
+            value = self.function(tokens, labels)
+        except Exception as err:
+            raise ParameterError(f"rule {self.text!r} fails on {where}: {type(err).__name__}: {err}") from err
+        if isinstance(value, Real | np.bool_) and isfinite(value):
+            return float(value)
+        raise ParameterError(f"rule {self.text!r} returns {value!r:.40} on {where}, expected a finite number")

@@ -1,0 +1,102 @@
+"""Rules about what comes after what: where labels change, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from semistruct.rules.base import Labels, Marks, Rule, ShareRule, Term
+from semistruct.rules.events import OrderEvent, StepEvent
+from semistruct.rules.wording import any_of, bounds, factor, others, range_text
+from semistruct.rules.words import WordTest
+
+
+class ChangeOnlyOn(ShareRule):
+    """The label changes only after a mark: "punctuation", "newline", a pattern, or one of several.
+
+    side      "either": or before a mark
+    fraction  makes it a rule for the whole corpus: this share of the changes is elsewhere; a number or a range
+    """
+
+    key: ClassVar = "change_only_on"
+    change_only_on: Marks
+    side: Literal["after", "either"] = "after"
+
+    @model_validator(mode="after")
+    def _fraction_needs_corpus(self) -> Self:
+        if (self.fraction is None) == (self.level == "corpus"):
+            raise ValueError("the corpus level needs a fraction, and a fraction the corpus level")
+        return self
+
+    @property
+    def says(self) -> str:
+        where = "after or before" if self.side == "either" else "after"
+        share = "" if self.fraction is None else f", but for {range_text(self.fraction, percent=True)}"
+        return f"changes only {where} {any_of(self.change_only_on)}{share}"
+
+    def mentioned(self) -> set[str]:
+        return set()
+
+    def terms(self, labels: Sequence[str]) -> list[Term]:
+        away = StepEvent(mark=WordTest.of(self.change_only_on), side=self.side)
+        if self.fraction is None:
+            return [Term(self.says, away, high=0)]
+        return [Term(self.says, away, *bounds(self.fraction), per=StepEvent(), unit=factor(self.unit))]
+
+
+class Order(Rule):
+    """Where several of these labels occur, they come in this order."""
+
+    key: ClassVar = "order"
+    order: Annotated[Labels, Field(min_length=2)]
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        if len(set(self.order)) < len(self.order):
+            raise ValueError("a label is named twice")
+        return self
+
+    @property
+    def says(self) -> str:
+        return f"order {', '.join(self.order)}"
+
+    def terms(self, labels: Sequence[str]) -> list[Term]:
+        return [Term(self.says, OrderEvent(self.order), high=0)]
+
+
+class Follows(Rule):
+    """A block of label z comes at the start or right after a block of one of follows[z]."""
+
+    key: ClassVar = "follows"
+    follows: Annotated[dict[str, Labels], Field(min_length=1)]
+
+    @property
+    def says(self) -> str:
+        return "; ".join(f"{z} only after {any_of(ys)}" for z, ys in self.follows.items())
+
+    def mentioned(self) -> set[str]:
+        return set(self.follows).union(*self.follows.values())
+
+    def terms(self, labels: Sequence[str]) -> list[Term]:
+        pairs = {z: others(labels, ys) for z, ys in self.follows.items()}
+        return [Term(self.says, StepEvent(pairs), high=0)]
+
+
+class NeverFollows(Rule):
+    """A block of label z never comes right after a block of one of never_follows[z]."""
+
+    key: ClassVar = "never_follows"
+    never_follows: Annotated[dict[str, Labels], Field(min_length=1)]
+
+    @property
+    def says(self) -> str:
+        return "; ".join(f"{z} never after {any_of(ys)}" for z, ys in self.never_follows.items())
+
+    def mentioned(self) -> set[str]:
+        return set(self.never_follows).union(*self.never_follows.values())
+
+    def terms(self, labels: Sequence[str]) -> list[Term]:
+        pairs = {z: frozenset(ys) for z, ys in self.never_follows.items()}
+        return [Term(self.says, StepEvent(pairs), high=0)]
