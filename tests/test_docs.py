@@ -190,7 +190,7 @@ def module_of(name):
 def test_docstrings_become_markdown():
     pytest.importorskip("griffe")
     module = module_of("docstrings")
-    text = "Sum.\n\n    a + b\n\nParameters\n----------\na, b : numbers, in a\n    range [0, 1]\n\nas  in x[0]"
+    text = "Sum.\n\n    a + b\n\nParameters\n----------\na, b : numbers, in a\n    range [0, 1]\n\nas  in x[0] < 1"
     assert module.as_markdown(text) == (
-        "Sum.\n\n    a + b\n\n**Parameters**\n\n- `a`, `b`: numbers, in a\n  range \\[0, 1\\]\n\n- `as`: in x\\[0\\]"
+        "Sum.\n\n    a + b\n\n**Parameters**\n\n- `a`, `b`: numbers, in a\n  range \\[0, 1\\]\n\n- `as`: in x\\[0\\] &lt; 1"
     )
