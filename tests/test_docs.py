@@ -192,5 +192,6 @@ def test_docstrings_become_markdown():
     module = module_of("docstrings")
     text = "Sum.\n\n    a + b\n\nParameters\n----------\na, b : numbers, in a\n    range [0, 1]\n\nas  in x[0] < 1"
     assert module.as_markdown(text) == (
-        "Sum.\n\n    a + b\n\n**Parameters**\n\n- `a`, `b`: numbers, in a\n  range \\[0, 1\\]\n\n- `as`: in x\\[0\\] &lt; 1"
+        "Sum.\n\n    a + b\n\n**Parameters**\n\n- `a`, `b`: numbers, in a\n  range \\[0, 1\\]\n\n"
+        "- `as`: in x\\[0\\] &lt; 1"
     )
