@@ -47,7 +47,7 @@ def as_markdown(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """Brackets outside of code are meant as they are."""
-    return PLAIN.sub(lambda m: m[0] if m[0].startswith("`") else "\\" + m[0], text)
+    return PLAIN.sub(lambda m: m[0] if m[0].startswith("`") else {"<": "&lt;"}.get(m[0], "\\" + m[0]), text)
 
 
 class Docstrings(Extension):

@@ -3,17 +3,20 @@
 The blocks of a page run in their order, in a folder of their own.  What a block is depends on its language:
 
     python   runs; all blocks of a page share their names
-    sh       every line is a `semistruct` command, perhaps after `echo '...' |`
+    sh       every line is a `semistruct` command, perhaps after `echo '...' |`; a line that ends in \\ goes on
     yaml     rules, a whole file or a part of the list
     output   stands in what the block before it printed; `...` stands for anything
     any with title="NAME"   becomes the file NAME
+    math     a formula in LaTeX
     text, console, others   for the eye only
 """
 
 import importlib.util
 import io
+import os
 import re
 import shlex
+import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
@@ -28,7 +31,8 @@ from semistruct.rules.vocabulary import VOCABULARY
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md") if "results" not in path.parts)
-LANGUAGES = {"python", "sh", "yaml", "output", "text", "console", "tsv", "json"}
+LANGUAGES = {"python", "sh", "yaml", "output", "math", "text", "console", "tsv", "json"}
+WIDTH = 88  # characters that fit beside both columns of links in a window of 1280 pixels
 FENCE = re.compile(
     r'^```(?P<language>\w*)(?: +title="(?P<title>[^"]+)")?\n(?P<body>.*?)^```$', re.DOTALL | re.MULTILINE
 )
@@ -94,12 +98,59 @@ def test_the_code_of_a_page(page, tmp_path, monkeypatch, capsys):
             exec(compile("\n" * (line - 1) + body, str(DOCS / page), "exec"), names)
             printed = capsys.readouterr().out
         elif language == "sh":
-            for command in filter(None, map(str.strip, body.splitlines())):
+            for command in filter(None, map(str.strip, body.replace("\\\n", "").splitlines())):
                 code = run_command(command, where, monkeypatch)
                 assert code == 0, (where, command, capsys.readouterr().err)
             printed = capsys.readouterr().out
         elif language == "output":
             assert shows(printed, body), f"{where}: the block before printed\n{printed}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "extending.md"])
+def test_no_block_has_to_scroll(page):
+    """Formulas are set by the browser, and the lines of data files go on below where they are too long."""
+    for block in blocks(page):
+        if block.language != "math" and not (block.language == "text" and block.title):
+            wide = [line for line in block.body.splitlines() if len(line) > WIDTH]
+            assert wide == [], f"docs/{page}:{block.line}"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built pages."""
+    for tool in ("mkdocs", "material", "mkdocstrings", "latex2mathml"):
+        pytest.importorskip(tool)
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)]
+    done = subprocess.run(
+        command, cwd=DOCS.parent, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_formulas_are_shown_as_formulas(site):
+    for page in ("supervised", "annealed", "codl", "expectations", "transductive"):
+        text = (site / "methods" / f"{page}.html").read_text(encoding="utf-8")
+        assert '<div class="formula"><math' in text, page
+        assert "arithmatex" not in text, page
+
+
+def test_a_formula_that_is_not_understood_is_refused():
+    pytest.importorskip("latex2mathml")
+    formulas = module_of("formulas")
+    assert formulas.as_mathml("x_1", "inline").startswith("<math")
+    with pytest.raises(ValueError, match="not understood"):
+        formulas.as_mathml(r"\nosuchthing x", "inline")
+
+
+def test_pages_fetch_nothing_from_elsewhere(site):
+    fetched = re.compile(r"<(?:script|link|img|iframe|source)\b[^>]*\b(?:src|href)=[\"']?(?:https?:)?//[^>]*>")
+    for path in site.rglob("*.html"):
+        assert fetched.findall(path.read_text(encoding="utf-8")) == [], path
+    for path in site.rglob("*.css"):
+        text = path.read_text(encoding="utf-8")
+        assert re.findall(r"""@import[^;]*|url\(["']?(?:https?:)?//[^)]*\)""", text) == [], path
 
 
 def test_every_rule_is_shown_in_both_languages_alike():
@@ -128,13 +179,19 @@ def test_every_command_is_described():
     assert [name for name in get_command(app).commands if f"## `{name}" not in text] == []
 
 
-def test_docstrings_become_markdown():
-    pytest.importorskip("griffe")
-    path = DOCS / "docstrings.py"
-    spec = importlib.util.spec_from_file_location("docstrings", path)
+def module_of(name):
+    """A module that lies beside the pages."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    text = "Sum.\n\n    a + b\n\nParameters\n----------\na, b : numbers, in a\n    range [0, 1]\n\nas  in x[0]"
+    return module
+
+
+def test_docstrings_become_markdown():
+    pytest.importorskip("griffe")
+    module = module_of("docstrings")
+    text = "Sum.\n\n    a + b\n\nParameters\n----------\na, b : numbers, in a\n    range [0, 1]\n\nas  in x[0] < 1"
     assert module.as_markdown(text) == (
-        "Sum.\n\n    a + b\n\n**Parameters**\n\n- `a`, `b`: numbers, in a\n  range \\[0, 1\\]\n\n- `as`: in x\\[0\\]"
+        "Sum.\n\n    a + b\n\n**Parameters**\n\n- `a`, `b`: numbers, in a\n  range \\[0, 1\\]\n\n"
+        "- `as`: in x\\[0\\] &lt; 1"
     )

@@ -17,7 +17,7 @@ def blocks(language):
 
 
 def commands():
-    lines = [line for block in blocks("sh") for line in block.splitlines()]
+    lines = [line for block in blocks("sh") for line in block.replace("\\\n", "").splitlines()]
     return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("semistruct ")]
 
 
@@ -40,6 +40,10 @@ def test_the_python_of_the_tour(tmp_path, monkeypatch):
     exec(block, names)
     assert semistruct.load("refs.model").card_["made for"] == "the tour"
     assert names["model"].path_
+
+
+def test_no_code_has_to_scroll():
+    assert [line for body in blocks(r"\w+") for line in body.splitlines() if len(line) > 88] == []
 
 
 def test_the_rules_of_the_tour():
