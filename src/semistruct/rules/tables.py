@@ -43,7 +43,7 @@ BITS = 62  # tests per number when sets of tests are compared
 
 
 class Costs(NamedTuple):
-    """Costs by class of tokens and steps: token (classes, Y), step (classes, Y + 1, Y), the last row for first labels."""
+    """Costs by class: token (classes, Y); step (classes, Y + 1, Y), the last row being for first labels."""
 
     token_class: np.ndarray
     token: np.ndarray
