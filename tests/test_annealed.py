@@ -154,7 +154,7 @@ def test_the_recorded_objective_is_that_of_the_state(rules, matcher, moves, seed
     learner = MarginLearner(3, 0.01, 1000, 0, 1)
     begin = learner.learn(task.batch.take(np.arange(4)), task.known[: task.batch.offsets[4]], C * task.weight[:4])
     schedule = [0.05, 1.0]
-    seen, chains, matched = [], [], matcher(moves, 0, 1)
+    seen, chains, matched = [], [], matcher(moves, 1)
 
     def keeping_the_weights(task, state, scale):
         chains.append(state.chain)
