@@ -15,8 +15,9 @@ def main(argv: list[str] | None = None) -> None:
     Exit codes: 0 fine, 2 wrong usage or bad input (one sentence), 130 interrupted, 1 a failure of ours.
     """
     from semistruct.cli.app import app
+    from semistruct.cli.compiling import telling
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), telling():
         warnings.showwarning = _tell
         try:
             app(argv, prog_name="semistruct")

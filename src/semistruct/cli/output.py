@@ -13,6 +13,9 @@ import typer
 
 from semistruct.errors import DataError
 
+live: list[Any] = []
+"""The status line that is on the screen, if there is one."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="print one JSON object")]
 
 
@@ -41,16 +44,25 @@ def check_plot(path: Path | None) -> None:
         raise DataError.at(path, None, "cannot write: no such folder")
 
 
+def terminal() -> Any:
+    """The console of all that is not a result."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
 @contextmanager
 def status_line(text: str, quiet: bool = False) -> Iterator[Any]:
     """Gives a function that overwrites one line; None when standard error is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-
-    with Console(stderr=True).status(text) as status:
-        yield status.update
+    with terminal().status(text) as status:
+        live.append(status)
+        try:
+            yield status.update
+        finally:
+            live.remove(status)
 
 
 def duration(seconds: float) -> str:
