@@ -45,15 +45,6 @@ def set_up() -> None:
     stamp.write_text(wanted)
 
 
-def forget_stale_kernels() -> None:
-    """Numba compiles a kernel anew when its own file has changed, but not when that of one it calls has."""
-    cached = [*(HERE / "src").rglob("*.nb[ci]")]
-    kernels = [path for path in (HERE / "src").rglob("*.py") if "@njit" in path.read_text(encoding="utf-8")]
-    if cached and min(path.stat().st_mtime for path in cached) < max(path.stat().st_mtime for path in kernels):
-        for path in cached:
-            path.unlink()
-
-
 def main() -> None:
     commands = {
         "demo": [[PYTHON, "-m", "semistruct", "demo"]],
@@ -71,7 +62,6 @@ def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     set_up()
-    forget_stale_kernels()
     os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme speaks of its successor at every build
     if sys.argv[1] == "bench":
         run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PEERS)

@@ -3,7 +3,7 @@
     python benchmarks/compilation.py               the first train with a pool and rules, the first predict, everything
     python benchmarks/compilation.py --functions   and how long each function took, with all it is compiled for
 
-The difference between the two runs of a command is what compiling costs.  "everything" calls every kernel of every method.
+The difference between the two runs of a command is what compiling costs.  "everything" calls every kernel.
 """
 
 import argparse
@@ -22,7 +22,8 @@ from semistruct.methods import METHODS
 from semistruct.rules import Proportion, Words
 data = semistruct.make_citations(40, seed=1)
 few, pool = (data.tokens[:10], data.labels[:10]), data.tokens[10:]
-rules, shares = Rules.from_file("citations-codl"), Rules([Proportion({"author": 0.3}), Words("pp", are="pages", fraction=1)])
+rules = Rules.from_file("citations-codl")
+shares = Rules([Proportion({"author": 0.3}), Words("pp", are="pages", fraction=1)])
 small = {"ge": shares, "continuous": None}
 for name, method in METHODS.items():
     model = method()
