@@ -3,6 +3,7 @@
 
 python3 dev.py demo      a virtual environment in .venv, the package, and `semistruct demo`
 python3 dev.py test      the same with the development tools, and the tests on all cores; further words go to pytest
+python3 dev.py bounds    the tests of the kernels once more, with every index into an array checked
 python3 dev.py lint      ruff and mypy
 python3 dev.py docs      the documentation, as pages in site/
 python3 dev.py bench     the benchmark peers, and benchmarks/supervised.py (words go to it)
@@ -21,6 +22,9 @@ BIN = ENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
 PEERS = ("python-crfsuite==0.9.12",)
+KERNEL_TESTS = (
+    "chain", "posterior", "rule_tables", "rule_search", "switching", "projection", "transductive", "sdm", "multiclass",
+)  # fmt: skip
 
 
 def run(*command: str) -> None:
@@ -49,6 +53,7 @@ def main() -> None:
     commands = {
         "demo": [[PYTHON, "-m", "semistruct", "demo"]],
         "test": [[PYTHON, "-m", "pytest", "-n", "auto"]],
+        "bounds": [[PYTHON, "-m", "pytest", "-n", "auto", *(f"tests/test_{name}.py" for name in KERNEL_TESTS)]],
         "lint": [
             [PYTHON, "-m", "ruff", "check", "."],
             [PYTHON, "-m", "ruff", "format", "--check", "."],
@@ -63,6 +68,8 @@ def main() -> None:
         sys.exit(__doc__)
     set_up()
     os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme speaks of its successor at every build
+    if sys.argv[1] == "bounds":
+        os.environ["NUMBA_BOUNDSCHECK"] = "1"
     if sys.argv[1] == "bench":
         run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PEERS)
     for command in commands[sys.argv[1]]:

@@ -14,7 +14,7 @@ from semistruct.chain.inference import ChainWeights, scorer_of
 from semistruct.errors import ParameterError
 from semistruct.rules import Rules
 from semistruct.rules.base import Rule, Term
-from semistruct.rules.events import StartEvent, StepEvent, TokenEvent
+from semistruct.rules.events import StartEvent, TokenEvent
 from semistruct.rules.tables import RuleTables, shifted
 from semistruct.rules.vocabulary.function import Function
 from semistruct.search.best import tracked
@@ -43,6 +43,8 @@ class Bits:
         hard = [rule.model_copy(update={"weight": "hard", "penalty": "absolute"}) for rule in blocks]
         X, shift = rules.X, batch.n_tokens - int(rules.offsets[-1])
         places = Rules(local).compile(X, rules.labels)
+        if places.costs(np.ones(places.n_terms)).step[:, -1].any():
+            raise ParameterError("this method has no bits for rules about steps into the first token")
         events, searched = shifted(places.events, shift), tracked(Rules(hard).compile(X, rules.labels))
         token_bits, step_bits = np.zeros((2, batch.n_tokens), np.int64)
         token_bits[shift:] = places.token_tests.sum(axis=1)[places.token_class]
@@ -127,8 +129,8 @@ def kind_of_bits(rule: Rule, labels: Sequence[str]) -> str | None:
 def _forbids(term: Term) -> bool:
     """The term should not count anything, and what it counts is seen at single places."""
     event = term.event
-    somewhere = isinstance(event, StepEvent) or (isinstance(event, TokenEvent) and not event.is_everywhere)
-    return somewhere and term.low == -np.inf and term.high == 0 and term.per is None
+    everywhere = isinstance(event, StartEvent) or (isinstance(event, TokenEvent) and event.is_everywhere)
+    return event.local and not everywhere and term.low == -np.inf and term.high == 0 and term.per is None
 
 
 def _label(term: Term) -> str:

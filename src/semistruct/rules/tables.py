@@ -185,12 +185,12 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
     compiled = [rule for rule in rules if not isinstance(rule, Function)]
     found = [(r, term) for r, rule in enumerate(compiled) for term in rule.terms(labels)]
     for k, (_, term) in enumerate(found):
-        term.event.enter(builder, k)
+        builder.enter(term.event, k)
     divisors: dict[Event, int] = {}
     for _, term in found:
         if term.per is not None and not isinstance(term.per, str) and term.per not in divisors:
             divisors[term.per] = len(found) + len(divisors)
-            term.per.enter(builder, divisors[term.per])
+            builder.enter(term.per, divisors[term.per])
     n_terms = len(found) + len(divisors)
     events, token_tests, step_tests = builder.events(n_terms)
     return RuleTables(
@@ -247,6 +247,16 @@ class Builder:
         self._steps: list[_Test] = []
         self._lengths: list[tuple[int, int, int, int]] = []  # label, term, least, most
         self._orders: list[tuple[int, int, int]] = []  # first label, term, label that came before
+
+    def enter(self, event: Event, k: int) -> None:
+        """Term k counts this event, which must say how: one that the kernels never see would cost nothing."""
+        before = self._size()
+        event.enter(self, k)
+        if self._size() == before:
+            raise TypeError(f"a {type(event).__name__} enters nothing, so it would never be counted")
+
+    def _size(self) -> int:
+        return sum(map(len, (self._tokens, self._steps, self._lengths, self._orders)))
 
     def passes(self, test: WordTest) -> np.ndarray:
         """Every distinct word is tested once."""
