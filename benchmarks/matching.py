@@ -27,6 +27,7 @@ from semistruct import SSVM, Rules, read
 from semistruct.chain.inference import decode
 from semistruct.search.best import find_best
 from semistruct.switching import matching as switching
+from semistruct.switching.matching import Matcher
 
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "citations"
 EVERYTHING = 10**12

@@ -203,7 +203,7 @@ def nth_largest(work, n, rank):
 
 @inlined
 def keep_best(width, n, new, bound):
-    """Of n >= width prefixes keep those with the highest bounds, the first of equal ones; returns width."""
+    """Of n >= width prefixes keep those with the highest bounds, the first of equal ones; returns how many."""
     state = new.state
     for i in range(n):
         bound[i] = state[i].score + state[i].rest
@@ -212,11 +212,10 @@ def keep_best(width, n, new, bound):
         ties -= state[i].score + state[i].rest > threshold
     for i in range(n):
         f = state[i].score + state[i].rest
-        if f < threshold or (f == threshold and ties == 0):
-            continue
-        ties -= f == threshold
-        move(new, i, new, kept)
-        kept += 1
+        if kept < width and (f > threshold or (f == threshold and ties > 0)):  # false for a value that is no number
+            ties -= f == threshold
+            move(new, i, new, kept)
+            kept += 1
     return kept
 
 
@@ -378,6 +377,8 @@ def improve(multiplier, limits, path, gap):
     gap  by how much the value of `path`, multipliers paid, exceeds that of the best labelling known
     Returns whether any multiplier has changed.
     """
+    if not gap < np.inf:
+        return False
     over = np.zeros(len(multiplier))
     for t in range(len(path)):
         over[path[t]] += t == 0 or path[t] != path[t - 1]
