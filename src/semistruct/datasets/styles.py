@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import cache
 
-from semistruct.datasets.grammar import Bag
+from semistruct.datasets.grammar import Bag, texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,60 +102,12 @@ STYLES = Bag(
 )
 HABITS = tuple(f.name for f in fields(Style))
 
-# Words are fields, `?` marks those that are left out four times in ten.  A date moves to the front when the
-# style says so.  The layouts of REPEATS contain one label in two places.
-LAYOUTS = {
-    "article": """
-        author title journal volume pages date|author title journal volume pages? date
-        |author title journal volume pages date|author title journal volume date pages?
-        |author title journal volume pages date|author title journal volume pages? date
-        |author title journal pages date|author title journal note date|author title journal date""",
-    "inproceedings": """
-        author title booktitle pages? date|author title booktitle location? date
-        |author title booktitle pages date|author title booktitle pages location date
-        |author title booktitle location pages? date|author title booktitle pages location? date
-        |author title booktitle date pages?|author title booktitle volume pages date
-        |author title booktitle pages publisher? location date
-        |author title booktitle location publisher? date pages?
-        |author title booktitle pages publisher date|author title booktitle note? date""",
-    "book": """
-        author title publisher location? date|author title publisher date
-        |author title location publisher date|editors title publisher location? date
-        |author title volume publisher date""",
-    "chapter": """
-        author title editor collection pages? publisher location? date
-        |author title collection late_editor pages? location? publisher date
-        |author title editor collection publisher date|author title collection pages publisher date
-        |author title editor collection volume? pages date|author title editor meeting pages? date
-        |author title editor meeting location publisher pages date""",
-    "report": """
-        author title report institution date|author title report institution location? date
-        |author title report date|author title institution report? date
-        |author title report note? institution date""",
-    "thesis": "author title thesis institution date|author title thesis institution location date",
-    "other": """
-        author title note|author title note date|author title date note|author title institution note date""",
-}
 KINDS = ["article"] * 38 + ["inproceedings"] * 38 + ["book"] * 6 + ["chapter"] * 6
 KINDS += ["report"] * 7 + ["thesis"] * 3 + ["other"] * 2
-REPEATS = {
-    "article": "author title journal volume month pages date|author title journal note volume pages note",
-    "inproceedings": """
-        author title booktitle location month pages date|author title booktitle volume series pages date
-        |author title booktitle location publisher location date
-        |author title booktitle publisher series date""",
-    "book": "author title publisher location note publisher date|author title series publisher title date",
-    "chapter": """
-        author title collection late_editor series publisher date
-        |author title editor collection late_editor date""",
-    "report": "author title dept report university date|author title report institution month note date",
-    "thesis": "author title dept thesis university location date",
-    "other": "author title note date note",
-}
 
 
-def listed(layouts: dict[str, str]) -> dict[str, Bag[list[str]]]:
-    return {kind: Bag([one.split() for one in text.split("|")], 1.5) for kind, text in layouts.items()}
-
-
-LAYOUT_BAGS, REPEAT_BAGS = listed(LAYOUTS), listed(REPEATS)
+@cache
+def layouts(section: str) -> dict[str, Bag[list[str]]]:
+    """The fields of each kind of publication: "layouts", or "repeats" that contain one label in two places."""
+    found = texts("citations")[section]
+    return {kind: Bag([one.split() for one in text.split("|")], 1.5) for kind, text in found.items()}
