@@ -16,6 +16,7 @@ import yaml
 T = TypeVar("T")
 Phrase = tuple[str, ...]  # text, symbol, text, symbol, ..., text
 SMALL = "a an and are as at by can do for from in is of on or the to under via with"  # even in titles
+SMALL_WORDS = frozenset(SMALL.split())
 
 
 class Bag(Generic[T]):
@@ -78,7 +79,7 @@ def grammar(name: str) -> dict[str, Bag[Phrase]]:
 
 def title_case(text: str) -> str:
     """Capitals for all words but the small ones."""
-    return " ".join(w if w in SMALL.split() else w[:1].upper() + w[1:] for w in text.split(" "))
+    return " ".join(w if w in SMALL_WORDS else w[:1].upper() + w[1:] for w in text.split(" "))
 
 
 def polished(text: str) -> str:
