@@ -37,7 +37,11 @@ class SequenceLabeller(BaseEstimator):
     lines: ClassVar[tuple[Line, ...]] = ()
     checks: ClassVar[dict[str, Check]] = {}
     reports: ClassVar[tuple[RuleReport, ...]] = ()
+    C: float | str
+    features: str | Sequence[str]
+    rules: Rules | None
     n_jobs: int | None
+    random_state: Any
     model_: Model
     card_: dict[str, Any]
 

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from semistruct import params
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import RuleWarning
 from semistruct.expectations.projection import Multipliers, Projection, Projector
 from semistruct.expectations.rows import Expectations, why_no_expectation
 from semistruct.fitting.data import Pairs
-from semistruct.fitting.learners import LikelihoodLearner
+from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
 from semistruct.fitting.path import PathMethod, Run
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.probabilities import Probabilities
@@ -35,8 +37,19 @@ SETTLED = 1e-4  # rounds end when the objective falls by less than this share
 UNMET = 0.01  # a hard expectation is told of when it is missed by more, per sequence
 
 
+@dataclass(eq=False, repr=False)
 class ProjectedMethod(Probabilities, PathMethod):
     """Base of posterior regularisation and its relatives; see the module.
+
+    Parameters
+    ----------
+    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
+    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
+    rules : the rules; lengths, order and functions have no expectation on a chain and are refused
+    rounds : of projecting and learning; each is a point of the path
+    learn_iterations, project_iterations : limits of L-BFGS in a round
+    tol : learning stops when the objective falls by less than this share in five iterations
+    others : those of `PathMethod`
 
     Attributes
     ----------
@@ -52,9 +65,16 @@ class ProjectedMethod(Probabilities, PathMethod):
             before="model", after="projected", digits=4, largest_first=True,
         ),
     )  # fmt: skip
-    tol: float
-    learn_iterations: int
-    project_iterations: int
+    axis: ClassVar = "cycle"
+    axis_text: ClassVar = "number of rounds"
+    checks: ClassVar = {"learn_iterations": params.at_least_one, "project_iterations": params.at_least_one}
+
+    C: float | str = LIKELIHOOD_C
+    features: str | Sequence[str] = "default"
+    rounds: int = 10
+    learn_iterations: int = 40
+    project_iterations: int = 100
+    tol: float = 1e-4
 
     @classmethod
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
@@ -79,6 +99,9 @@ class ProjectedMethod(Probabilities, PathMethod):
     def _weight_of_unlabelled(self, task: Task) -> float:
         """C_u."""
         raise NotImplementedError
+
+    def _stages(self, task: Task) -> list[float]:
+        return [float(k) for k in range(1, self.rounds + 1)]
 
     def _temperature(self, place: float) -> float:
         return 1.0

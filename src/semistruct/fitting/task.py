@@ -104,6 +104,10 @@ class Task:
         which, rows = np.flatnonzero(self.has_labels), self.batch.split(self.known)
         return self.batch.take(which), np.concatenate([rows[i] for i in which]), self.weight[which]
 
+    def share_of_free(self, total: float) -> float:
+        """The weight of each sequence without labels if they weigh `total` together."""
+        return total / max(len(self.free), 1)
+
     def weights_at(self, labelled: float, free: float) -> np.ndarray:
         """(n,): the weights of the losses if a labelled sequence has one weight and one without labels another."""
         return self.weight * np.where(self.has_labels, labelled, free)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -19,10 +20,11 @@ from semistruct.fitting.projected import has_expectation
 from semistruct.fitting.standing import Line, RuleReport
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
-from semistruct.rules import Rule, Rules
+from semistruct.rules import Rule
 from semistruct.solvers.crf import Objective, solve
 
 
+@dataclass(eq=False, repr=False)
 class GeneralizedExpectation(Probabilities, PathMethod):
     """Generalised expectation criteria (Mann, McCallum 2008) for a conditional random field:
 
@@ -39,9 +41,8 @@ class GeneralizedExpectation(Probabilities, PathMethod):
     ratio : C_u relative to the weight of all labelled data
     tol : learning stops when the objective falls by less than this share in five iterations
     max_iterations : give up, with a warning, after so many
-    select : which point becomes the model, as for `AnnealedSSVM`; the path has two: the supervised model, and this
-    n_jobs : threads, None for all; does not change the result
-    random_state : seed of the folds of cross-validation
+    select : which point becomes the model; the path has two: the supervised model, and this
+    others : those of `PathMethod`
 
     Attributes
     ----------
@@ -59,32 +60,13 @@ class GeneralizedExpectation(Probabilities, PathMethod):
     )  # fmt: skip
     axis: ClassVar = "ratio"
     axis_text: ClassVar = "weight of the rules"
-    checks: ClassVar = {
-        "ratio": params.positive,
-        "max_iterations": params.at_least_one,
-    }
+    checks: ClassVar = {"ratio": params.positive, "max_iterations": params.at_least_one}
 
-    def __init__(
-        self,
-        C: float | str = LIKELIHOOD_C,
-        features: str | Sequence[str] = "default",
-        rules: Rules | None = None,
-        ratio: float = 3.0,
-        tol: float = 1e-4,
-        max_iterations: int = 300,
-        select: str = "auto",
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.C = C
-        self.features = features
-        self.rules = rules
-        self.ratio = ratio
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.select = select
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    C: float | str = LIKELIHOOD_C
+    features: str | Sequence[str] = "default"
+    ratio: float = 3.0
+    tol: float = 1e-4
+    max_iterations: int = 300
 
     @classmethod
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:

@@ -164,7 +164,7 @@ def solve(
     seed: int = 0,
     n_jobs: int | None = None,
     watch: Watch | None = None,
-    bench: Callable[[Problem, DualState | None, int | None], Workbench] | None = None,
+    bench: Bench | None = None,
 ) -> Solution:
     """Minimise P until the duality gap is at most tol * P; warns when max_passes come first.
 
@@ -259,6 +259,7 @@ class Workbench:
         return float(0.5 * (w @ w + t @ t) + self.problem.weight @ self.hinge)
 
 
+Bench = Callable[[Problem, DualState | None, int | None], Workbench]
 _known_rows: WeakKeyDictionary[SequenceBatch, kernels.Sequences] = WeakKeyDictionary()
 
 
