@@ -13,7 +13,7 @@ from dataclasses import replace
 from semistruct.corpus import Corpus, Example
 from semistruct.datasets.grammar import Bag, Dice, Writer, grammar, polished, title_case
 from semistruct.datasets.labelling import labelled
-from semistruct.datasets.styles import HABITS, KINDS, STYLES, Style, layouts
+from semistruct.datasets.styles import HABITS, KINDS, Style, layouts, styles
 from semistruct.errors import ParameterError
 
 LABELS = (
@@ -191,9 +191,9 @@ FIELDS: dict[str, tuple[str, Callable[[Reference], str]]] = {
 
 def mixed_style(dice: Dice) -> Style:
     """One of the known styles, in which a few habits may come from another one."""
-    style = dice.draw(STYLES)
+    style = dice.draw(styles())
     if dice.chance(0.2):
-        other = dice.pick(STYLES.items)
+        other = dice.pick(styles().items)
         style = replace(style, **{h: getattr(other, h) for h in HABITS if dice.chance(0.2)})
     return style
 

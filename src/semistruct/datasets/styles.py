@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cache
 
@@ -19,7 +20,7 @@ class Style:
     last: str = ", and "  # before the last of three or more
     both: str = " and "  # between two
     after_author: str = "."
-    quotes: tuple[str, str] = ("", "")
+    quotes: Sequence[str] = ("", "")
     comma_inside: bool = True  # the title is closed inside its quotes
     capitals: bool = False  # title case
     after_title: str = "."
@@ -38,72 +39,20 @@ class Style:
     end: str = "."
 
 
-PLAIN = Style()
-APA = Style(
-    order="surname first",
-    last=", & ",
-    both=", & ",
-    after_author="",
-    early=True,
-    date="({})",
-    pages="{a}-{b}",
-    editors="In {names} ({Eds}),",
-)
-IEEE = Style(
-    after_author=",",
-    quotes=('"', '"'),
-    capitals=True,
-    after_title=",",
-    month="mon",
-    intro="in ",
-    proceedings="Proc. ",
-    short=True,
-    volume="vol. {v}, no. {n}",
-    pages="pp. {a}-{b}",
-)
-STYLES = Bag(
-    [
-        PLAIN,
-        APA,
-        # alpha, with names in full
-        replace(PLAIN, given="full", month="month", after_volume=":", pages="{a}-{b}"),
-        IEEE,
-        # ACM
-        replace(PLAIN, order="surname first", proceedings="Proc. ", short=True, capitals=True),
-        # Harvard
-        replace(APA, both=" and ", last=" and ", pages="pp. {a}-{b}", comma=".", place_first=True),
-        # IEEE as typed in LaTeX
-        replace(IEEE, quotes=("``", "''"), intro="", month="month", short=False, proceedings="Proceedings of "),
-        # Chicago
-        replace(PLAIN, order="mixed", given="full", both=", and ", volume="{v}", comma="."),
-        # mathematics and physics: few signs, the year in parentheses at the end
-        replace(APA, early=False, after_author=",", after_title=",", volume="{v}", comma=""),
-        # medicine: Smith JA, Jones B. 1990
-        replace(PLAIN, order="surname first", given="bare", early=True, last=", ", both=", "),
-        # German publishers
-        replace(PLAIN, order="surname first", between="; ", last="; ", both="; ", after_author=":", intro="In: "),
-        # surnames in capitals, no quotes, no full stop
-        replace(IEEE, shout=True, quotes=("", ""), volume="Vol. {v} ({n})", proceedings="", end=""),
-        # Chicago, author and date
-        replace(APA, given="full", order="mixed", date="{}", after_author=".", quotes=('"', '"'), capitals=True),
-        # home pages
-        replace(PLAIN, capitals=True, month="mon", volume="Volume {v}, Number {n}", pages="Pages {a}-{b}"),
-        replace(
-            IEEE,
-            order="surname first",
-            quotes=("'", "'"),
-            comma_inside=False,
-            volume="{v}:{n}",
-            pages="p. {a}",
-        ),
-        replace(PLAIN, last=" and ", after_author=":", month="month", editors="{names} ({Eds}):", intro="in: "),
-    ],
-    0.5,
-)
 HABITS = tuple(f.name for f in fields(Style))
 
 KINDS = ["article"] * 38 + ["inproceedings"] * 38 + ["book"] * 6 + ["chapter"] * 6
 KINDS += ["report"] * 7 + ["thesis"] * 3 + ["other"] * 2
+
+
+@cache
+def styles() -> Bag[Style]:
+    """The styles that there are."""
+    found: dict[str, Style] = {}
+    for name, habits in texts("citations")["styles"].items():
+        like = found.get(habits.get("like"), Style())
+        found[name] = replace(like, **{habit: value for habit, value in habits.items() if habit != "like"})
+    return Bag([*found.values()], 0.5)
 
 
 @cache
