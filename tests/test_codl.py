@@ -141,7 +141,7 @@ def test_rounds_as_in_plain_python(seed, k, gamma):
     points = twin(tokens[:4], y, tokens[4:], priced, labels, a=0.1, gamma=gamma, k=k, rounds=2)
     assume(points is not None)
     ruleset = Rules([built(rule) for rule in rules], labels)
-    model = CODL(HMM(0.1), ruleset, k=k, gamma=gamma, rounds=2, penalty=0.7)
+    model = CODL(HMM(0.1), rules=ruleset, k=k, gamma=gamma, rounds=2, penalty=0.7)
     model.keep_models = True
     model.fit(tokens[:4], y, pool=tokens[4:])
     for found, wanted in zip(model.models_, points, strict=True):

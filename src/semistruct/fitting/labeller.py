@@ -14,7 +14,6 @@ from semistruct import metrics, params, store
 from semistruct.errors import DataError, ModelError, ParameterError
 from semistruct.fitting.standing import Line, RuleReport
 from semistruct.model import Model
-from semistruct.params import Check
 from semistruct.rules import Rule, Rules
 
 METHODS: dict[str, type[SequenceLabeller]] = {}
@@ -35,7 +34,7 @@ class SequenceLabeller(BaseEstimator):
 
     name: ClassVar[str]
     lines: ClassVar[tuple[Line, ...]] = ()
-    checks: ClassVar[dict[str, Check]] = {}
+    checks: ClassVar[params.Checks] = {}
     reports: ClassVar[tuple[RuleReport, ...]] = ()
     C: float | str
     features: str | Sequence[str]

@@ -58,16 +58,19 @@ class ProjectedMethod(Probabilities, PathMethod):
         projected distribution ("projected"), lie beyond what the rule says, per unlabelled sequence
     """
 
-    reports: ClassVar = (
+    reports = (
         RuleReport(
             "expectations_",
             "what lies beyond a rule per unlabelled sequence, expected by the model and after projection:",
             before="model", after="projected", digits=4, largest_first=True,
         ),
     )  # fmt: skip
-    axis: ClassVar = "cycle"
-    axis_text: ClassVar = "number of rounds"
-    checks: ClassVar = {"learn_iterations": params.at_least_one, "project_iterations": params.at_least_one}
+    axis = "cycle"
+    axis_text = "number of rounds"
+    checks: ClassVar[params.Checks] = {
+        "learn_iterations": params.at_least_one,
+        "project_iterations": params.at_least_one,
+    }
 
     C: float | str = LIKELIHOOD_C
     features: str | Sequence[str] = "default"

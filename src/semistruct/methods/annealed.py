@@ -45,14 +45,14 @@ class AnnealedSSVM(MarginPath):
     history_ : list of dicts, one per half-step: C_u, round, step, objective, penalty, broken, switched, ...
     """
 
-    name: ClassVar = "annealed"
-    lines: ClassVar = (
+    name = "annealed"
+    lines = (
         Line("annealed SSVM", 40, quick=QUICK),
         Line("annealed SSVM, our rules", 41, "-ours", rules="ours", quick=QUICK),
     )
-    axis: ClassVar = "C_u"
-    axis_text: ClassVar = "weight of each unlabelled sequence"
-    checks: ClassVar = {
+    axis = "C_u"
+    axis_text = "weight of each unlabelled sequence"
+    checks: ClassVar[params.Checks] = {
         "schedule": params.the_word("relative") | params.the_word("printed") | params.growing,
         "moves": params.the_word("spans") | params.the_word("tokens") | params.the_word("printed"),
         "match_by": params.the_word("score") | params.the_word("slack"),

@@ -42,9 +42,9 @@ class AlternatingProjections(ProjectedMethod):
     those of `ProjectedMethod`
     """
 
-    name: ClassVar = "ap"
-    lines: ClassVar = (Line("alternating projections", 80, rules="project"),)
-    checks: ClassVar = {
+    name = "ap"
+    lines = (Line("alternating projections", 80, rules="project"),)
+    checks: ClassVar[params.Checks] = {
         **ProjectedMethod.checks,
         "gamma": params.positive,
         "beta": params.positive,

@@ -59,11 +59,11 @@ class CODL(PathMethod):
         exact; the objective is the score of the known labels and the best labellings together, less the penalty
     """
 
-    name: ClassVar = "codl"
-    lines: ClassVar = (Line("CODL", 50, published={"apartments": {"penalty": -log(0.1)}}, own_features=True),)
-    axis: ClassVar = "cycle"
-    axis_text: ClassVar = "number of cycles of labelling and learning"
-    checks: ClassVar = {
+    name = "codl"
+    lines = (Line("CODL", 50, published={"apartments": {"penalty": -log(0.1)}}, own_features=True),)
+    axis = "cycle"
+    axis_text = "number of cycles of labelling and learning"
+    checks: ClassVar[params.Checks] = {
         "base": params.none
         | params.Check(
             "a supervised method such as HMM() or SSVM(), which has a method learner(n_labels)",

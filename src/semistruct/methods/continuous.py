@@ -118,11 +118,11 @@ class ContinuousTransductiveSSVM(MarginPath):
     history_ : list of dicts, one per round: C_u, round, objective (on the working sets), broken, switched, labellings
     """
 
-    name: ClassVar = "continuous"
-    lines: ClassVar = (Line("continuous optimisation", 110),)
-    axis: ClassVar = "C_u"
-    axis_text: ClassVar = "weight of each unlabelled sequence"
-    checks: ClassVar = {
+    name = "continuous"
+    lines = (Line("continuous optimisation", 110),)
+    axis = "C_u"
+    axis_text = "weight of each unlabelled sequence"
+    checks: ClassVar[params.Checks] = {
         "schedule": params.growing,
         "balance": params.positive,
         "max_steps": params.at_least_one,

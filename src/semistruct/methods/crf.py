@@ -45,12 +45,9 @@ class CRF(Probabilities, SupervisedMethod):
     (1, 2)
     """
 
-    name: ClassVar = "crf"
-    lines: ClassVar = (Line("CRF, supervised", 20),)
-    checks: ClassVar = {
-        "l1": params.not_negative,
-        "max_iterations": params.at_least_one,
-    }
+    name = "crf"
+    lines = (Line("CRF, supervised", 20),)
+    checks: ClassVar[params.Checks] = {"l1": params.not_negative, "max_iterations": params.at_least_one}
 
     C: float | str = LIKELIHOOD_C
     l1: float = 0.0

@@ -39,11 +39,14 @@ class DASO(PosteriorRegularization):
     those of `PosteriorRegularization`; each temperature is a point of the path
     """
 
-    name: ClassVar = "daso"
-    lines: ClassVar = (Line("DASO", 70, rules="expect", tries=(COOLER,)),)
-    axis: ClassVar = "T"
-    axis_text: ClassVar = "temperature"
-    checks: ClassVar = {**PosteriorRegularization.checks, "schedule": params.the_word("published") | params.falling}
+    name = "daso"
+    lines = (Line("DASO", 70, rules="expect", tries=(COOLER,)),)
+    axis = "T"
+    axis_text = "temperature"
+    checks: ClassVar[params.Checks] = {
+        **PosteriorRegularization.checks,
+        "schedule": params.the_word("published") | params.falling,
+    }
 
     schedule: str | Sequence[float] = "published"
 

@@ -50,17 +50,17 @@ class GeneralizedExpectation(Probabilities, PathMethod):
     shares_ : list of dicts, one per target: rule, target (low, high), start, end: the shares the models expect
     """
 
-    name: ClassVar = "ge"
-    lines: ClassVar = (Line("GE", 90, rules="expect"),)
-    reports: ClassVar = (
+    name = "ge"
+    lines = (Line("GE", 90, rules="expect"),)
+    reports = (
         RuleReport(
             "shares_", "the shares that the model expects of what the rules speak of, at the start and at the end:",
             before="start", after="end", digits=3,
         ),
     )  # fmt: skip
-    axis: ClassVar = "ratio"
-    axis_text: ClassVar = "weight of the rules"
-    checks: ClassVar = {"ratio": params.positive, "max_iterations": params.at_least_one}
+    axis = "ratio"
+    axis_text = "weight of the rules"
+    checks: ClassVar[params.Checks] = {"ratio": params.positive, "max_iterations": params.at_least_one}
 
     C: float | str = LIKELIHOOD_C
     features: str | Sequence[str] = "default"

@@ -191,11 +191,9 @@ class HMM(SupervisedMethod):
     [['author', 'author', 'author']]
     """
 
-    name: ClassVar = "hmm"
-    lines: ClassVar = (Line("HMM, supervised", 10, own_features=True),)
-    checks: ClassVar = {
-        "smoothing": params.positive,
-    }
+    name = "hmm"
+    lines = (Line("HMM, supervised", 10, own_features=True),)
+    checks: ClassVar[params.Checks] = {"smoothing": params.positive}
     C = 1.0
     random_state = 0
 

@@ -54,7 +54,7 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
     history_ : list of dicts, one per half-step: C_u, round, step ("swap" or "learn"), objective, switched, ...
     """
 
-    checks: ClassVar = {
+    checks: ClassVar[params.Checks] = {
         "C": params.positive,
         "schedule": params.growing,
         "class_counts": params.none | params.Check("a mapping", lambda value: isinstance(value, Mapping)),

@@ -33,9 +33,9 @@ class PosteriorRegularization(ProjectedMethod):
     those of `ProjectedMethod`
     """
 
-    name: ClassVar = "pr"
-    lines: ClassVar = (Line("PR", 60, rules="expect"),)
-    checks: ClassVar = {**ProjectedMethod.checks, "slack": params.positive, "ratio": params.positive}
+    name = "pr"
+    lines = (Line("PR", 60, rules="expect"),)
+    checks: ClassVar[params.Checks] = {**ProjectedMethod.checks, "slack": params.positive, "ratio": params.positive}
 
     slack: float = 0.01
     ratio: float = 1.0

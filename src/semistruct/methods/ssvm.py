@@ -45,11 +45,9 @@ class SSVM(SupervisedMethod):
     [['author', 'author', 'author']]
     """
 
-    name: ClassVar = "ssvm"
-    lines: ClassVar = (Line("SSVM, supervised", 30),)
-    checks: ClassVar = {
-        "max_passes": params.at_least_one,
-    }
+    name = "ssvm"
+    lines = (Line("SSVM, supervised", 30),)
+    checks: ClassVar[params.Checks] = {"max_passes": params.at_least_one}
 
     C: float | str = MARGIN_C
     tol: float = 0.01

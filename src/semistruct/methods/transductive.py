@@ -61,15 +61,11 @@ class TransductiveSSVM(MarginPath):
     history_ : list of dicts, two per turn: iteration, step ("guide" or "learn"), objective, broken, switched, gap
     """
 
-    name: ClassVar = "transductive"
-    lines: ClassVar = (Line("transductive SSVM", 100),)
-    axis: ClassVar = "iteration"
-    axis_text: ClassVar = "turn of guiding and learning"
-    checks: ClassVar = {
-        "C_u": params.positive,
-        "mu": params.positive,
-        "rule_features": params.yes_or_no,
-    }
+    name = "transductive"
+    lines = (Line("transductive SSVM", 100),)
+    axis = "iteration"
+    axis_text = "turn of guiding and learning"
+    checks: ClassVar[params.Checks] = {"C_u": params.positive, "mu": params.positive, "rule_features": params.yes_or_no}
 
     C_u: float = 1.0
     mu: float = 4.0
