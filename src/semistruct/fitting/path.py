@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from semistruct.chain.inference import ChainWeights, decode
+from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ParameterError
 from semistruct.fitting.checkpoints import Checkpoint
 from semistruct.fitting.choice import choose_C
@@ -206,7 +206,7 @@ class PathMethod(SequenceLabeller):
         self.path_ = [{**point.row(self.axis), "chosen": i == best} for i, point in enumerate(points)]
         labels, names = points[best].labels, np.array(task.labels, object)
         if labels is None:
-            labels = decode(task.opened, points[best].chain, known=task.open_known, n_jobs=self.n_jobs)[0]
+            labels = task.decoded(points[best].chain, self.n_jobs)
         rows = [row.tolist() for row in task.opened.split(names[labels])] if len(task.opened) else []
         self.labels_ = [rows[i] for i in task.free]
         self.explanation_ = explain(task, points[0].chain, labels, self.n_jobs)

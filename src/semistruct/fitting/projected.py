@@ -134,7 +134,7 @@ class ProjectedMethod(Probabilities, PathMethod):
                 labels = projector.best(state.chain, projection.multipliers)
                 old, state.labels = state.labels, labels
                 details = {
-                    "broken": int(np.sum(task.tables.broken(labels).any(axis=1))),
+                    "broken": task.n_broken(labels, self.n_jobs),
                     "switched": len(labels) if old is None else int(np.sum(labels != old)),
                     "residual": projection.residual,
                 }

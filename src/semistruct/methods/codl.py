@@ -144,11 +144,11 @@ class CODL(PathMethod):
         """What there is to say of new labels and how they differ from those of the state."""
         old, best = state.labels, found.labels[0]
         if old is None:
-            old = decode(task.opened, state.chain, known=task.open_known, n_jobs=self.n_jobs)[0]
+            old = task.decoded(state.chain, self.n_jobs)
         scores = decode(task.opened, state.chain, known=best, n_jobs=self.n_jobs)[1]
         return {
             "penalty": float(np.sum(scores - found.values[:, 0])),
-            "broken": int(np.sum(task.tables.broken(best, self.n_jobs).any(axis=1))),
+            "broken": task.n_broken(best, self.n_jobs),
             "switched": int(np.sum(best != old)),
             "exact": float(np.mean(found.exact)),
         }

@@ -155,14 +155,13 @@ class ContinuousTransductiveSSVM(MarginPath):
             while state.round < self.rounds and not state.settled:
                 new = learning.grow_free(state.chain) + learning.grow_labelled(state.chain)
                 state.chain, value = learning.learned(state.chain, weight, shares, self.tol, self.max_steps)
-                old = state.labels
-                state.labels = decode(task.opened, state.chain, known=task.open_known, n_jobs=self.n_jobs)[0]
+                old, state.labels = state.labels, task.decoded(state.chain, self.n_jobs)
                 sets = learning.sets
                 run.note(
                     "learn",
                     value,
                     self.rounds,
-                    broken=int(np.sum(task.tables.broken(state.labels, self.n_jobs).any(axis=1))),
+                    broken=task.n_broken(state.labels, self.n_jobs),
                     switched=0 if old is None else int(np.sum(state.labels != old)),
                     labellings=int(np.sum(sets.present)),
                 )

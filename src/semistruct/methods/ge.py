@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from semistruct import params
-from semistruct.chain.inference import decode
 from semistruct.expectations.shares import Shares, WithShares
 from semistruct.fitting.data import Pairs
 from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
@@ -103,15 +102,12 @@ class GeneralizedExpectation(Probabilities, PathMethod):
         losses = Objective(batch, len(task.labels), self.C_ * weight, known, self.n_jobs, merge=False)
         objective = WithShares(losses, Shares(task.opened, task.tables, self.n_jobs), rate)
         solution = solve(objective, tol=self.tol, max_iterations=self.max_iterations, start=state.chain)
-        old, state.labels = (
-            decode(task.opened, chain, known=task.open_known, n_jobs=self.n_jobs)[0]
-            for chain in (state.chain, solution.chain)
-        )
+        old, state.labels = (task.decoded(chain, self.n_jobs) for chain in (state.chain, solution.chain))
         state.chain, last = solution.chain, solution.history[-1]
         run.note(
             "learn",
             float(last.objective or 0.0),
-            broken=int(np.sum(task.tables.broken(state.labels).any(axis=1))),
+            broken=task.n_broken(state.labels, self.n_jobs),
             switched=int(np.sum(old != state.labels)),
             iterations=last.count,
         )
