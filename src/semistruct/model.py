@@ -47,11 +47,7 @@ class Model:
         return self.rules if wanted else None
 
     def predict(
-        self,
-        X: Sequence[Any],
-        n_jobs: int | None = None,
-        rules: Rules | None = None,
-        corpus: bool = False,
+        self, X: Sequence[Any], n_jobs: int | None = None, rules: Rules | None = None, corpus: bool = False
     ) -> list[list[str]]:
         """The best labelling of each sequence; under the instance rules of `rules`, and with corpus=True under all."""
         names = np.array(self.labels, object)

@@ -61,12 +61,7 @@ class SequenceLabeller(BaseEstimator):
         return list(self.model_.labels)
 
     def predict(
-        self,
-        X: Sequence[Any],
-        *,
-        rules: bool | Rules = False,
-        corpus: bool = False,
-        n_best: int | None = None,
+        self, X: Sequence[Any], *, rules: bool | Rules = False, corpus: bool = False, n_best: int | None = None
     ) -> list[Any]:
         """The labels of each sequence; with n_best=k a list of (labels, score) pairs for each, best first.
 

@@ -154,13 +154,7 @@ class ProjectedMethod(Probabilities, PathMethod):
             state.next_stage()
 
     def _learn(
-        self,
-        task: Task,
-        state: State,
-        projector: Projector,
-        projection: Projection,
-        goal: Expected,
-        weight: np.ndarray,
+        self, task: Task, state: State, projector: Projector, projection: Projection, goal: Expected, weight: np.ndarray
     ) -> tuple[ChainWeights, float, float]:
         """(new weights, the objective of the goal before, and after)."""
         learned = self.learner(len(task.labels)).learn_expected(task.batch, goal, weight, start=state.chain)

@@ -66,13 +66,7 @@ class AlternatingProjections(ProjectedMethod):
         return self.gamma * self.C_
 
     def _learn(
-        self,
-        task: Task,
-        state: State,
-        projector: Projector,
-        projection: Projection,
-        goal: Expected,
-        weight: np.ndarray,
+        self, task: Task, state: State, projector: Projector, projection: Projection, goal: Expected, weight: np.ndarray
     ) -> tuple[ChainWeights, float, float]:
         if not self.online:
             return super()._learn(task, state, projector, projection, goal, weight)
