@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from semistruct.rules import Function
 from semistruct.rules.event_kernels import penalty, total_of
+from semistruct.rules.ruleset import corpus_value, value
 from semistruct.rules.vocabulary import VOCABULARY
 
 LABELS = ["a", "b", "c", "d"]
@@ -180,3 +181,22 @@ class Tally:
         total_of(self.counts, totals)
         self.corpus = penalty(tables.targets, tables.corpus, totals, float(lengths.sum()), float(len(tables)))
         self.penalty = self.instance.sum() + self.corpus
+
+
+def penalty_of(rules, X, y, labels):
+    """What a labelling costs, by what the terms of rules count: slow, and what all fast ways are tested against."""
+    total = 0.0
+    for rule in rules:
+        terms = rule.terms(labels)
+        for group in [terms] if terms and terms[0].joint else [[term] for term in terms]:
+            if rule.level == "corpus":
+                distances = [[term.distance(corpus_value(rule, term, X, y)) for term in group]]
+            else:
+                distances = [
+                    [term.distance(value(rule, term, tokens, row, f"sequence {i}")) for term in group]
+                    for i, (tokens, row) in enumerate(zip(X, y, strict=True))
+                ]
+            for row in distances:
+                v = sum(d > 0 for d in row) if group[0].joint else row[0]
+                total += rule.cost * v**rule.power
+    return total

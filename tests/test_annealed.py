@@ -35,6 +35,7 @@ from annealed_cases import (
     same_fit,
     same_weights,
 )
+from rule_strategies import penalty_of
 from semistruct import SSVM, AnnealedSSVM, load
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError, RuleWarning
@@ -518,7 +519,7 @@ def test_the_explanation_is_a_recount(fitted):
     assert alone.classes_ != names  # the rules bring in labels
     broke, breaks = (
         [
-            [Rules([rule]).penalty([x], [row], names) > 0 for rule in CITATIONS.rules]
+            [penalty_of(Rules([rule]), [x], [row], names) > 0 for rule in CITATIONS.rules]
             for x, row in zip(UNLABELLED, labels, strict=True)
         ]
         for labels in (before, fitted.labels_)
@@ -556,11 +557,11 @@ def test_the_history_counts_switches_and_broken_rules():
     model = on_citations({"select": "last"})
     matches = [row for row in model.history_ if row["step"] == "match"]
     broken = sum(
-        CITATIONS.penalty([x], [row], model.classes_) > 0 for x, row in zip(UNLABELLED, model.labels_, strict=True)
+        penalty_of(CITATIONS, [x], [row], model.classes_) > 0 for x, row in zip(UNLABELLED, model.labels_, strict=True)
     )
     assert matches[-1]["broken"] == broken
     assert_allclose(
-        matches[-1]["penalty"], CITATIONS.penalty(UNLABELLED, model.labels_, model.classes_), rtol=ROUNDING, atol=0
+        matches[-1]["penalty"], penalty_of(CITATIONS, UNLABELLED, model.labels_, model.classes_), rtol=ROUNDING, atol=0
     )
     before = SSVM(features=SHORT["features"], rules=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
     first = on_citations({"select": "last", "schedule": [1.0], "rounds": 1})

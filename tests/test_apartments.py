@@ -10,8 +10,8 @@ import pytest
 from semistruct import SSVM, make_apartments, read, write
 from semistruct.corpus import Corpus
 from semistruct.datasets import APARTMENT_LABELS
-from semistruct.datasets.apartment_words import RULES
-from semistruct.datasets.apartments import BAGS, FIELDS, SWITCH
+from semistruct.datasets.apartments import FIELDS, SWITCH
+from semistruct.datasets.grammar import grammar, texts
 from semistruct.errors import ParameterError
 from semistruct.rules import Rules
 from semistruct.rules.checking import check_rules
@@ -116,11 +116,12 @@ def test_every_format_keeps_the_tokens(corpus, tmp_path, format):
 
 
 def test_every_symbol_of_the_grammar_is_defined():
-    for symbol, bag in BAGS.items():
+    bags = grammar("apartments")
+    for symbol, bag in bags.items():
         for phrase in bag.items:
-            assert all(used.lower() in BAGS.keys() | {"stop", "sep"} for used in phrase[1::2]), (symbol, phrase)
+            assert all(used.lower() in bags.keys() | {"stop", "sep"} for used in phrase[1::2]), (symbol, phrase)
 
 
 def test_every_label_has_a_field_and_every_switch_leads_to_a_label():
     assert FIELDS.keys() == set(APARTMENT_LABELS)
-    assert set(SWITCH.findall(" ".join(RULES.values()))) <= set(APARTMENT_LABELS)
+    assert set(SWITCH.findall(" ".join(texts("apartments")["rules"].values()))) <= set(APARTMENT_LABELS)

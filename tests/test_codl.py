@@ -28,7 +28,7 @@ from annealed_cases import (
     same_weights,
 )
 from matching_cases import agrees, matching_cases, near, some_known
-from rule_strategies import built
+from rule_strategies import built, penalty_of
 from semistruct import CODL, HMM, SSVM, AnnealedSSVM, load
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import DataError, ParameterError, RuleWarning
@@ -141,7 +141,7 @@ def test_rounds_as_in_plain_python(seed, k, gamma):
     points = twin(tokens[:4], y, tokens[4:], priced, labels, a=0.1, gamma=gamma, k=k, rounds=2)
     assume(points is not None)
     ruleset = Rules([built(rule) for rule in rules], labels)
-    model = CODL(HMM(0.1), ruleset, k=k, gamma=gamma, rounds=2, penalty=0.7)
+    model = CODL(HMM(0.1), rules=ruleset, k=k, gamma=gamma, rounds=2, penalty=0.7)
     model.keep_models = True
     model.fit(tokens[:4], y, pool=tokens[4:])
     for found, wanted in zip(model.models_, points, strict=True):
@@ -187,7 +187,7 @@ def test_the_history_and_the_path():
 def test_the_objective_is_score_less_penalty():
     model = on_citations({"select": "last", "rounds": 1})
     rules, names = CITATIONS.softened(PENALTY), model.model_.labels
-    penalty = rules.penalty(UNLABELLED, model.labels_, names)
+    penalty = penalty_of(rules, UNLABELLED, model.labels_, names)
     row = model.history_[-1]
     assert_allclose(row["penalty"], penalty, atol=1e-6)
     weights = weights_by_name(model)
@@ -195,7 +195,7 @@ def test_the_objective_is_score_less_penalty():
         score(weights, *pair) for pair in zip(UNLABELLED + LABELLED[0], model.labels_ + LABELLED[1], strict=True)
     )
     assert_allclose(row["objective"], total - penalty)
-    broken = [rules.penalty([x], [labels], names) > 0 for x, labels in zip(UNLABELLED, model.labels_, strict=True)]
+    broken = [penalty_of(rules, [x], [labels], names) > 0 for x, labels in zip(UNLABELLED, model.labels_, strict=True)]
     assert row["broken"] == sum(broken)
 
 

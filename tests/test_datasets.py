@@ -11,8 +11,8 @@ import pytest
 from semistruct.corpus import Corpus
 from semistruct.datasets import LABELS, make_citations
 from semistruct.datasets.citations import FIELDS
-from semistruct.datasets.grammar import BAGS, Dice, parse, polished, title_case
-from semistruct.datasets.styles import LAYOUT_BAGS, REPEAT_BAGS
+from semistruct.datasets.grammar import Dice, grammar, parse, polished, title_case
+from semistruct.datasets.styles import layouts
 from semistruct.errors import ParameterError
 from semistruct.tokens import tokenize
 
@@ -104,15 +104,16 @@ def test_new_references_bring_new_words(corpus):
 
 def test_every_symbol_of_the_grammar_is_defined():
     built_in = {"cap", "city", "year", "yy"}
-    for symbol, bag in BAGS.items():
+    bags = grammar("citations")
+    for symbol, bag in bags.items():
         for phrase in bag.items:
             for used in phrase[1::2]:
-                assert used.removesuffix("_low").lower() in BAGS.keys() | built_in, (symbol, used)
+                assert used.removesuffix("_low").lower() in bags.keys() | built_in, (symbol, used)
 
 
 def test_repeating_layouts_repeat_and_the_others_do_not():
-    for bags, repeats in ((LAYOUT_BAGS, False), (REPEAT_BAGS, True)):
-        for bag in bags.values():
+    for section, repeats in (("layouts", False), ("repeats", True)):
+        for bag in layouts(section).values():
             for names in bag.items:
                 labels = [FIELDS[name.rstrip("?")][0] for name in names]
                 assert (len(set(labels)) < len(labels)) == repeats, names

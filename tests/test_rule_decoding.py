@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from matching_cases import random_case
-from rule_strategies import built
+from rule_strategies import built, penalty_of
 from semistruct import SSVM
 from semistruct import model as model_module
 from semistruct.errors import ParameterError, RuleWarning
@@ -50,7 +50,7 @@ def every_labelling(estimator, tokens):
 def ranked(estimator, tokens, rules):
     """All labellings with score - penalty, best first."""
     found = every_labelling(estimator, tokens)
-    values = {y: s - rules.penalty([tokens], [y], estimator.classes_) for y, s in found.items()}
+    values = {y: s - penalty_of(rules, [tokens], [y], estimator.classes_) for y, s in found.items()}
     return dict(sorted(values.items(), key=lambda pair: -pair[1]))
 
 

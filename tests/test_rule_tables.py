@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import brute_rules
-from rule_strategies import EVERY_KIND, VOCABULARY_OF_WORDS, Tally, built, cases
+from rule_strategies import EVERY_KIND, VOCABULARY_OF_WORDS, Tally, built, cases, penalty_of
 from semistruct.errors import DataError
 from semistruct.rules import AtMostOnce, ChangeOnlyOn, Count, Pattern, Proportion, Rules, StartsWith, Words
 from semistruct.rules.base import HARD
@@ -37,7 +37,7 @@ def same(found, wanted):
 @given(cases(functions=True))
 def test_the_penalty_is_what_the_rules_say(case):
     X, y, labels, rules = case
-    assert same(rules_of(rules).penalty(X, y, labels), price(rules, X, y, labels))
+    assert same(penalty_of(rules_of(rules), X, y, labels), price(rules, X, y, labels))
 
 
 @settings(light, max_examples=200)
@@ -51,7 +51,7 @@ def test_tallies_count_events_and_price_them(case):
     assert [term.text for term in tables.terms] == [term.text for _, term in ruleset.terms(labels)]
     for k, term in enumerate(tables.terms):
         assert tally.counts[:, k].tolist() == [len(term.event.places(*pair)) for pair in zip(X, y, strict=True)]
-    assert same(tally.penalty, ruleset.penalty(X, y, labels))
+    assert same(tally.penalty, penalty_of(ruleset, X, y, labels))
     assert same(tally.penalty, price(rules, X, y, labels))
 
 
@@ -121,7 +121,7 @@ def test_columns_beside_the_words_change_nothing(case):
     ruleset = rules_of([rule for rule in rules if "function" not in rule])
     found, wanted = (Tally(ruleset.compile(x, labels), numbers(y, labels)) for x in (columns, X))
     assert found.counts.tolist() == wanted.counts.tolist()
-    assert ruleset.penalty(columns, y, labels) == ruleset.penalty(X, y, labels)
+    assert penalty_of(ruleset, columns, y, labels) == penalty_of(ruleset, X, y, labels)
 
 
 # words need tokens -----------------------------------------------------------------------------------------
@@ -183,5 +183,5 @@ def test_a_share_of_nothing_is_as_it_should_be():
         [["a", "a"]],
         [ChangeOnlyOn("punctuation", fraction=0.5), Words("pp", are="b", fraction=1)],
     )
-    assert Rules(rules).penalty(X, y, ["a", "b"]) == 0.0
+    assert penalty_of(Rules(rules), X, y, ["a", "b"]) == 0.0
     assert Tally(Rules(rules).compile(X, ["a", "b"]), np.array([0, 0])).penalty == 0.0

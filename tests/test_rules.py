@@ -11,7 +11,7 @@ from hypothesis import given
 from pydantic import ValidationError
 
 import brute_rules
-from rule_strategies import EVERY_KIND, Tally, built
+from rule_strategies import EVERY_KIND, Tally, built, penalty_of
 from rule_strategies import rules as some_rules
 from semistruct.errors import ParameterError
 from semistruct.rules import (
@@ -44,7 +44,7 @@ def cost(rule, *pairs, labels=LABELS):
     """What a rule costs on (text, labels) pairs, also when compiled: one word per label, `-` for any words."""
     y = [list(row) for _, row in pairs]
     X = [["w"] * len(row) if text == "-" else text.split(" ") for (text, _), row in zip(pairs, y, strict=True)]
-    found = Rules([rule]).penalty(X, y, labels)
+    found = penalty_of(Rules([rule]), X, y, labels)
     if not isinstance(rule, Function):
         numbers = np.array([labels.index(label) for row in y for label in row], np.int16)
         tally = Tally(Rules([rule]).compile(X, labels), numbers)
@@ -124,7 +124,7 @@ def test_every_short_labelling(rule):
     for T in range(1, 6):
         for y in product(LABELS, repeat=T):
             wanted = brute_rules.price([rule], [["w"] * T], [y], LABELS, HARD)
-            assert Rules([built(rule)]).penalty([["w"] * T], [y], LABELS) == pytest.approx(wanted, rel=1e-12)
+            assert penalty_of(Rules([built(rule)]), [["w"] * T], [y], LABELS) == pytest.approx(wanted, rel=1e-12)
 
 
 # changes of the label --------------------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def test_ca_is_a_location():
     rule = Words("CA", are="location")
     y = [["location", "title"], ["title", "location"], ["title", "date"]]
     X = [["CA", "ca"], ["CA", "x"], ["x", "CA"]]
-    assert Rules([rule]).penalty(X, y, FIELDS) == 2000
+    assert penalty_of(Rules([rule]), X, y, FIELDS) == 2000
 
 
 def test_each_label_at_most_once():
@@ -314,9 +314,9 @@ def test_a_hundredth_of_the_changes_are_on_words():
     rule = ChangeOnlyOn("punctuation", fraction=0.01)
     X = [["Knuth", ".", "Art", "1968"], ["Turing", ",", "On", ".", "1936"]]
     y = [["author", "author", "title", "date"], ["author", "author", "title", "title", "date"]]
-    assert Rules([rule]).penalty(X, y, FIELDS) == pytest.approx(1000 * (1 / 4 - 0.01), rel=1e-12)
+    assert penalty_of(Rules([rule]), X, y, FIELDS) == pytest.approx(1000 * (1 / 4 - 0.01), rel=1e-12)
     y[0][3] = "title"
-    assert Rules([rule]).penalty(X, y, FIELDS) == pytest.approx(1000 * (0.01 - 0), rel=1e-12)
+    assert penalty_of(Rules([rule]), X, y, FIELDS) == pytest.approx(1000 * (0.01 - 0), rel=1e-12)
 
 
 # weights ---------------------------------------------------------------------------------------------------
@@ -333,8 +333,8 @@ def test_weights_and_penalties():
 
 def test_rules_add_up():
     rules = [StartsWith("a", weight=1), EndsWith("a", weight=10), AtMostOnce(weight=100)]
-    assert Rules(rules).penalty([["x"] * 3], [list("bcb")], LABELS) == 111
-    assert Rules([]).penalty([["x"]], [["a"]], LABELS) == 0
+    assert penalty_of(Rules(rules), [["x"] * 3], [list("bcb")], LABELS) == 111
+    assert penalty_of(Rules([]), [["x"]], [["a"]], LABELS) == 0
 
 
 # functions -------------------------------------------------------------------------------------------------
@@ -568,4 +568,4 @@ def test_an_open_weight_does_not_look_like_a_given_one():
 
 def test_lengths_must_agree():
     with pytest.raises(ValueError, match="zip"):
-        Rules([StartsWith("a")]).penalty([["x"]], [["a"], ["b"]], LABELS)
+        penalty_of(Rules([StartsWith("a")]), [["x"]], [["a"], ["b"]], LABELS)

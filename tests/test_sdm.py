@@ -39,9 +39,17 @@ def cases(problem):
     return out
 
 
+def working_set(state, i):
+    """The labellings (k, T), their dual variables (k,) and losses (k,) of example i; the first is the target."""
+    s, k = state.sets, int(state.sets.used[i])
+    slots = slice(s.slot_start[i], s.slot_start[i] + k)
+    labels = s.labels[s.label_start[i] : s.label_start[i + 1]].reshape(s.room[i], -1)
+    return labels[:k], s.alpha[slots], s.loss[slots]
+
+
 def working_sets(problem, state):
     """[(labelling, alpha)] of every example."""
-    found = (state.working_set(i) for i in range(len(problem.batch)))
+    found = (working_set(state, i) for i in range(len(problem.batch)))
     return [list(zip(map(tuple, labels.tolist()), alpha, strict=True)) for labels, alpha, _ in found]
 
 
@@ -68,7 +76,7 @@ def check_feasible(problem, state):
         assert min(alpha) >= 0
         assert_allclose(sum(alpha), 1.0, rtol=0, atol=ROUNDING)
         losses = [brute.loss(case, path) for path in paths]
-        assert_allclose(state.working_set(i)[2], losses, rtol=0, atol=ROUNDING)
+        assert_allclose(working_set(state, i)[2], losses, rtol=0, atol=ROUNDING)
         truth, *others = (brute.joint_features(case, p, problem.n_labels, problem.batch.n_kinds) for p in paths)
         psi = truth - np.array([truth, *others])
         stored = sdm.kernels.slot_gram(state.sets, i)[: len(paths), : len(paths)]

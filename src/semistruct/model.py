@@ -47,21 +47,15 @@ class Model:
         return self.rules if wanted else None
 
     def predict(
-        self,
-        X: Sequence[Any],
-        n_jobs: int | None = None,
-        rules: Rules | None = None,
-        corpus: bool = False,
+        self, X: Sequence[Any], n_jobs: int | None = None, rules: Rules | None = None, corpus: bool = False
     ) -> list[list[str]]:
         """The best labelling of each sequence; under the instance rules of `rules`, and with corpus=True under all."""
         names = np.array(self.labels, object)
         out: list[list[str]] = []
-        for first, part in _chunks(X, whole=corpus):
-            batch = self.encoder.transform(part)
-            if rules is None:
+        for first, batch, tables in self._encoded(X, rules, whole=corpus):
+            if tables is None:
                 path, _ = decode(batch, self.weights, n_jobs=n_jobs)
             else:
-                tables = rules.compile(part, self.labels)
                 path = decode_under(batch, self.weights, tables, corpus=corpus, first=first, n_jobs=n_jobs).labels[0]
             out.extend(labels.tolist() for labels in batch.split(names[path]))
         return out
@@ -72,9 +66,7 @@ class Model:
         """The k best labellings of each sequence with their scores, fewer where there are no more."""
         names = np.array(self.labels, object)
         out = []
-        for first, part in _chunks(X):
-            batch = self.encoder.transform(part)
-            tables = None if rules is None else rules.compile(part, self.labels)
+        for first, batch, tables in self._encoded(X, rules):
             paths, scores = self._best(batch, tables, k, first, n_jobs)
             for i, (a, b) in enumerate(pairwise(batch.offsets)):
                 ranked = zip(paths[:, a:b], scores[i].tolist(), strict=True)
@@ -84,29 +76,36 @@ class Model:
     def margins(self, X: Sequence[Any], n_jobs: int | None = None, rules: Rules | None = None) -> np.ndarray:
         """(n, 2): the score of the best labelling, and by how much it beats the second best."""
         out = [np.empty((0, 2))]
-        for first, part in _chunks(X):
-            tables = None if rules is None else rules.compile(part, self.labels)
-            _, scores = self._best(self.encoder.transform(part), tables, 2, first, n_jobs)
+        for first, batch, tables in self._encoded(X, rules):
+            _, scores = self._best(batch, tables, 2, first, n_jobs)
             out.append(np.column_stack([scores[:, 0], scores[:, 0] - scores[:, 1]]))
         return np.concatenate(out)
 
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]], n_jobs: int | None = None) -> list[np.ndarray]:
         """For each token, by how much the best labelling with its label in y beats the best one with another label."""
-        refuse_corpus(X, y, name="input")
-        number, out = {label: k for k, label in enumerate(self.labels)}, []
-        for i in range(0, len(X), CHUNK):
-            batch = self.encoder.transform(X[i : i + CHUNK])
-            path = np.array([number[label] for row in y[i : i + CHUNK] for label in row], np.int16)
+        refuse_corpus(y, name="input")
+        number, out = {label: k for k, label in enumerate(self.labels)}, list[np.ndarray]()
+        for first, batch, _ in self._encoded(X):
+            path = np.array([number[label] for row in y[first : first + len(batch)] for label in row], np.int16)
             out += batch.split(token_margins(batch, self.weights, path, n_jobs=n_jobs))
         return out
 
     def marginals(self, X: Sequence[Any], n_jobs: int | None = None) -> list[np.ndarray]:
         """For each sequence (tokens, labels): the probability of each label, if scores are logarithms of it."""
         out: list[np.ndarray] = []
-        for _, part in _chunks(X):
-            batch = self.encoder.transform(part)
+        for _, batch, _ in self._encoded(X):
             out += batch.split(posterior(batch, self.weights, n_jobs=n_jobs).marginal)
         return out
+
+    def _encoded(
+        self, X: Sequence[Any], rules: Rules | None = None, whole: bool = False
+    ) -> Iterator[tuple[int, SequenceBatch, RuleTables | None]]:
+        """The number of the first sequence of each chunk, the chunk, and the rules for it."""
+        refuse_corpus(X, name="input")
+        size = max(len(X), 1) if whole else CHUNK
+        for first in range(0, len(X), size):
+            part = X[first : first + size]
+            yield first, self.encoder.transform(part), None if rules is None else rules.compile(part, self.labels)
 
     def _best(
         self, batch: SequenceBatch, tables: RuleTables | None, k: int, first: int, n_jobs: int | None
@@ -126,10 +125,3 @@ class Model:
             order = np.argsort(-np.abs(column), kind="stable")[:k]
             out[label] = [(names[j], float(column[j])) for j in order if column[j] != 0]
         return out
-
-
-def _chunks(X: Sequence[Any], whole: bool = False) -> Iterator[tuple[int, Sequence[Any]]]:
-    """The number of the first sequence of each chunk, and the chunk."""
-    refuse_corpus(X, name="input")
-    size = max(len(X), 1) if whole else CHUNK
-    return ((i, X[i : i + size]) for i in range(0, len(X), size))

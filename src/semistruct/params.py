@@ -26,6 +26,10 @@ class Check:
         return Check(f"{self.words} or {other.words}", lambda value: self.test(value) or other.test(value))
 
 
+Checks = dict[str, Check]
+"""Of the parameters of an estimator, by name."""
+
+
 def _number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
 
@@ -66,7 +70,7 @@ def the_word(word: str) -> Check:
     return Check(repr(word), lambda value: isinstance(value, str) and value == word)
 
 
-SHARED = {
+SHARED: Checks = {
     "C": positive | the_word("auto"),
     "features": features,
     "rules": none | rules,

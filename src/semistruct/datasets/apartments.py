@@ -1,7 +1,7 @@
 """Synthetic adverts of apartments, labelled by construction: a twin of a corpus that is no longer to be had.
 
 Who writes has habits: capitals, abbreviations, line breaks, slips of the pen.  The fields come in an order that varies,
-some of them twice, and a grammar supplies the words (`apartment_words.py`).  As in the corpus, line ends are tokens;
+some of them twice, and a grammar supplies the words (`apartments.yaml`).  As in the corpus, line ends are tokens;
 telephone numbers, addresses of mail and pages, times and most prices are classes such as `*phone*`.
 """
 
@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 
 from semistruct.corpus import Corpus, Example
-from semistruct.datasets.apartment_words import RULES, SHORT, WORDS
-from semistruct.datasets.grammar import Bag, Dice, Writer, compiled
+from semistruct.datasets.grammar import Bag, Dice, Writer, grammar, texts
 from semistruct.datasets.labelling import labelled
 from semistruct.errors import ParameterError
 
@@ -19,7 +18,6 @@ APARTMENT_LABELS = (
     *("size", "rent", "features", "restrictions", "neighborhood", "utilities"),
     *("available", "contact", "photos", "roommates", "other", "address"),
 )
-BAGS = compiled(WORDS, RULES)
 SWITCH = re.compile(r"<(\w+)>")
 STOP, NEWLINE = "¶", "*NEWLINE*"  # the first stands for the end of a sentence until a habit says what that is
 
@@ -63,7 +61,7 @@ class Advert:
         self.width = dice.between(8, 14)
         self.short = dice.roll() * dice.roll()
         self.slips = 0.06 * dice.roll() * dice.roll()
-        self.words = Writer(dice, {"stop": STOP, "sep": dice.draw(SEPARATORS)}, BAGS)
+        self.words = Writer(dice, {"stop": STOP, "sep": dice.draw(SEPARATORS)}, grammar("apartments"))
 
     def fields(self) -> list[str]:
         """What is written about, in order."""
@@ -101,8 +99,9 @@ class Advert:
         dice = self.dice
         if word[0] == "*":
             return word
-        if word in SHORT and dice.chance(self.short):
-            word = dice.pick(SHORT[word])
+        abbreviations = texts("apartments")["short"].get(word)
+        if abbreviations and dice.chance(self.short):
+            word = dice.pick(abbreviations.split())
         if len(word) > 4 and dice.chance(self.slips) and word.isalpha():
             at = dice.between(1, len(word) - 2)
             swapped = "" if dice.chance(0.5) else word[at]

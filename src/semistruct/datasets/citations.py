@@ -2,7 +2,7 @@
 
 A reference is written in three steps, each led by data: a kind of publication gives the order of the
 fields and a bibliography style says how each is dressed (`styles.py`), and a grammar supplies the words
-(`words.py`).  Then a little carelessness is added, since people type references by hand.
+(`citations.yaml`).  Then a little carelessness is added, since people type references by hand.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from semistruct.corpus import Corpus, Example
-from semistruct.datasets.grammar import Bag, Dice, Writer, polished, title_case
+from semistruct.datasets.grammar import Bag, Dice, Writer, grammar, polished, title_case
 from semistruct.datasets.labelling import labelled
-from semistruct.datasets.styles import HABITS, KINDS, LAYOUT_BAGS, REPEAT_BAGS, STYLES, Style
+from semistruct.datasets.styles import HABITS, KINDS, Style, layouts, styles
 from semistruct.errors import ParameterError
 
 LABELS = (
@@ -32,7 +32,7 @@ class Reference:
         self.dice = dice
         self.style = mixed_style(dice)
         self.year = 2006 - int(dice.roll() * dice.roll() * 36)
-        self.words = Writer(dice, {"year": str(self.year), "yy": f"{self.year % 100:02d}"})
+        self.words = Writer(dice, {"year": str(self.year), "yy": f"{self.year % 100:02d}"}, grammar("citations"))
 
     # people
 
@@ -191,16 +191,16 @@ FIELDS: dict[str, tuple[str, Callable[[Reference], str]]] = {
 
 def mixed_style(dice: Dice) -> Style:
     """One of the known styles, in which a few habits may come from another one."""
-    style = dice.draw(STYLES)
+    style = dice.draw(styles())
     if dice.chance(0.2):
-        other = dice.pick(STYLES.items)
+        other = dice.pick(styles().items)
         style = replace(style, **{h: getattr(other, h) for h in HABITS if dice.chance(0.2)})
     return style
 
 
 def layout(dice: Dice, early: bool) -> list[str]:
     """The fields of a new reference, in order."""
-    bags = REPEAT_BAGS if dice.chance(REPEAT) else LAYOUT_BAGS
+    bags = layouts("repeats" if dice.chance(REPEAT) else "layouts")
     names = dice.draw(bags[dice.pick(KINDS)])
     names = [n.rstrip("?") for n in names if not n.endswith("?") or dice.chance(OPTIONAL)]
     if early and "date" in names:

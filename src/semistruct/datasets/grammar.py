@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files as resources
 from itertools import accumulate
 from random import Random
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from semistruct.datasets.words import RULES, SMALL, WORDS
+import yaml
 
 T = TypeVar("T")
 Phrase = tuple[str, ...]  # text, symbol, text, symbol, ..., text
+SMALL = "a an and are as at by can do for from in is of on or the to under via with"  # even in titles
+SMALL_WORDS = frozenset(SMALL.split())
 
 
 class Bag(Generic[T]):
@@ -55,19 +59,22 @@ def parse(rule: str) -> list[Phrase]:
     return [tuple(re.split(r"\{(\w+)\}", a)) for a in alternatives]
 
 
-def compiled(words: Mapping[str, str], rules: Mapping[str, str]) -> dict[str, Bag[Phrase]]:
-    """The grammar as bags of phrases; a list of n words is flatter the longer it is."""
+@cache
+def texts(name: str) -> dict[str, Any]:
+    """What the file `name`.yaml says, which explains itself."""
+    return yaml.safe_load((resources("semistruct.datasets") / f"{name}.yaml").read_text("utf-8"))
+
+
+@cache
+def grammar(name: str) -> dict[str, Bag[Phrase]]:
+    """The words and rules of a file as bags of phrases; a list of n words is flatter the longer it is."""
     bags: dict[str, Bag[Phrase]] = {}
-    for symbol, text in words.items():
+    for symbol, text in texts(name)["words"].items():
         listed: list[Phrase] = [(w.replace("_", " "),) for w in text.split()]
         bags[symbol] = Bag(listed, 2.0 + len(listed) / 16)
-    for symbol, text in rules.items():
+    for symbol, text in texts(name)["rules"].items():
         bags[symbol] = Bag(parse(text))
     return bags
-
-
-BAGS = compiled(WORDS, RULES)
-SMALL_WORDS = frozenset(SMALL.split())
 
 
 def title_case(text: str) -> str:
@@ -89,7 +96,7 @@ class Writer:
     {city} a {place} without its country.
     """
 
-    def __init__(self, dice: Dice, fixed: Mapping[str, str], bags: Mapping[str, Bag[Phrase]] = BAGS) -> None:
+    def __init__(self, dice: Dice, fixed: Mapping[str, str], bags: Mapping[str, Bag[Phrase]]) -> None:
         self.dice = dice
         self.fixed = {**fixed}
         self.bags = bags

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cache
 
-from semistruct.datasets.grammar import Bag
+from semistruct.datasets.grammar import Bag, texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,7 @@ class Style:
     last: str = ", and "  # before the last of three or more
     both: str = " and "  # between two
     after_author: str = "."
-    quotes: tuple[str, str] = ("", "")
+    quotes: Sequence[str] = ("", "")
     comma_inside: bool = True  # the title is closed inside its quotes
     capitals: bool = False  # title case
     after_title: str = "."
@@ -37,124 +39,24 @@ class Style:
     end: str = "."
 
 
-PLAIN = Style()
-APA = Style(
-    order="surname first",
-    last=", & ",
-    both=", & ",
-    after_author="",
-    early=True,
-    date="({})",
-    pages="{a}-{b}",
-    editors="In {names} ({Eds}),",
-)
-IEEE = Style(
-    after_author=",",
-    quotes=('"', '"'),
-    capitals=True,
-    after_title=",",
-    month="mon",
-    intro="in ",
-    proceedings="Proc. ",
-    short=True,
-    volume="vol. {v}, no. {n}",
-    pages="pp. {a}-{b}",
-)
-STYLES = Bag(
-    [
-        PLAIN,
-        APA,
-        # alpha, with names in full
-        replace(PLAIN, given="full", month="month", after_volume=":", pages="{a}-{b}"),
-        IEEE,
-        # ACM
-        replace(PLAIN, order="surname first", proceedings="Proc. ", short=True, capitals=True),
-        # Harvard
-        replace(APA, both=" and ", last=" and ", pages="pp. {a}-{b}", comma=".", place_first=True),
-        # IEEE as typed in LaTeX
-        replace(IEEE, quotes=("``", "''"), intro="", month="month", short=False, proceedings="Proceedings of "),
-        # Chicago
-        replace(PLAIN, order="mixed", given="full", both=", and ", volume="{v}", comma="."),
-        # mathematics and physics: few signs, the year in parentheses at the end
-        replace(APA, early=False, after_author=",", after_title=",", volume="{v}", comma=""),
-        # medicine: Smith JA, Jones B. 1990
-        replace(PLAIN, order="surname first", given="bare", early=True, last=", ", both=", "),
-        # German publishers
-        replace(PLAIN, order="surname first", between="; ", last="; ", both="; ", after_author=":", intro="In: "),
-        # surnames in capitals, no quotes, no full stop
-        replace(IEEE, shout=True, quotes=("", ""), volume="Vol. {v} ({n})", proceedings="", end=""),
-        # Chicago, author and date
-        replace(APA, given="full", order="mixed", date="{}", after_author=".", quotes=('"', '"'), capitals=True),
-        # home pages
-        replace(PLAIN, capitals=True, month="mon", volume="Volume {v}, Number {n}", pages="Pages {a}-{b}"),
-        replace(
-            IEEE,
-            order="surname first",
-            quotes=("'", "'"),
-            comma_inside=False,
-            volume="{v}:{n}",
-            pages="p. {a}",
-        ),
-        replace(PLAIN, last=" and ", after_author=":", month="month", editors="{names} ({Eds}):", intro="in: "),
-    ],
-    0.5,
-)
 HABITS = tuple(f.name for f in fields(Style))
 
-# Words are fields, `?` marks those that are left out four times in ten.  A date moves to the front when the
-# style says so.  The layouts of REPEATS contain one label in two places.
-LAYOUTS = {
-    "article": """
-        author title journal volume pages date|author title journal volume pages? date
-        |author title journal volume pages date|author title journal volume date pages?
-        |author title journal volume pages date|author title journal volume pages? date
-        |author title journal pages date|author title journal note date|author title journal date""",
-    "inproceedings": """
-        author title booktitle pages? date|author title booktitle location? date
-        |author title booktitle pages date|author title booktitle pages location date
-        |author title booktitle location pages? date|author title booktitle pages location? date
-        |author title booktitle date pages?|author title booktitle volume pages date
-        |author title booktitle pages publisher? location date
-        |author title booktitle location publisher? date pages?
-        |author title booktitle pages publisher date|author title booktitle note? date""",
-    "book": """
-        author title publisher location? date|author title publisher date
-        |author title location publisher date|editors title publisher location? date
-        |author title volume publisher date""",
-    "chapter": """
-        author title editor collection pages? publisher location? date
-        |author title collection late_editor pages? location? publisher date
-        |author title editor collection publisher date|author title collection pages publisher date
-        |author title editor collection volume? pages date|author title editor meeting pages? date
-        |author title editor meeting location publisher pages date""",
-    "report": """
-        author title report institution date|author title report institution location? date
-        |author title report date|author title institution report? date
-        |author title report note? institution date""",
-    "thesis": "author title thesis institution date|author title thesis institution location date",
-    "other": """
-        author title note|author title note date|author title date note|author title institution note date""",
-}
 KINDS = ["article"] * 38 + ["inproceedings"] * 38 + ["book"] * 6 + ["chapter"] * 6
 KINDS += ["report"] * 7 + ["thesis"] * 3 + ["other"] * 2
-REPEATS = {
-    "article": "author title journal volume month pages date|author title journal note volume pages note",
-    "inproceedings": """
-        author title booktitle location month pages date|author title booktitle volume series pages date
-        |author title booktitle location publisher location date
-        |author title booktitle publisher series date""",
-    "book": "author title publisher location note publisher date|author title series publisher title date",
-    "chapter": """
-        author title collection late_editor series publisher date
-        |author title editor collection late_editor date""",
-    "report": "author title dept report university date|author title report institution month note date",
-    "thesis": "author title dept thesis university location date",
-    "other": "author title note date note",
-}
 
 
-def listed(layouts: dict[str, str]) -> dict[str, Bag[list[str]]]:
-    return {kind: Bag([one.split() for one in text.split("|")], 1.5) for kind, text in layouts.items()}
+@cache
+def styles() -> Bag[Style]:
+    """The styles that there are."""
+    found: dict[str, Style] = {}
+    for name, habits in texts("citations")["styles"].items():
+        like = found.get(habits.get("like"), Style())
+        found[name] = replace(like, **{habit: value for habit, value in habits.items() if habit != "like"})
+    return Bag([*found.values()], 0.5)
 
 
-LAYOUT_BAGS, REPEAT_BAGS = listed(LAYOUTS), listed(REPEATS)
+@cache
+def layouts(section: str) -> dict[str, Bag[list[str]]]:
+    """The fields of each kind of publication: "layouts", or "repeats" that contain one label in two places."""
+    found = texts("citations")[section]
+    return {kind: Bag([one.split() for one in text.split("|")], 1.5) for kind, text in found.items()}

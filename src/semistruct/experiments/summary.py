@@ -96,14 +96,9 @@ def _unlabelled(view: View, size: str) -> str:
 
 
 def _cost(view: View, size: str, best: str) -> str:
-    def seconds(method: str) -> float:
-        return statistics.mean(
-            [run["seconds"]["fit"] + run["seconds"]["search"] for run in view.runs(method, size).values()]
-        )
-
-    text = f"{seconds(best):.1f} s a fit for {LINEUP[best].title}"
+    text = f"{view.seconds(best, size):.1f} s a fit for {LINEUP[best].title}"
     if best != "ssvm" and view.runs("ssvm", size):
-        text += f", against {seconds('ssvm'):.1f} s for {LINEUP['ssvm'].title}"
+        text += f", against {view.seconds('ssvm', size):.1f} s for {LINEUP['ssvm'].title}"
     total = sum(sum(record["seconds"].values()) for record in view.records)
     return f"{text}; all {len(view.records)} runs together took {total / 60:.1f} minutes."
 

@@ -50,7 +50,7 @@ def as_printed(view: View) -> Table | None:
     columns = [column for column in PRINTED[other] if column[1] in view.methods]
     if not columns:
         return None
-    comparable = view.corpus in PRINTED and not view.synthetic
+    comparable = _comparable(view)
     titles = [Cell("labelled")]
     for heading, line, _, mark in columns:
         titles.append(Cell(heading.split(" (")[0] + (f" [{mark}]" if mark and comparable else "")))
@@ -97,13 +97,10 @@ def overview(view: View) -> Table:
     rows = []
     for method in view.methods:
         row = [Cell(LINEUP[method].title)]
-        for size in sizes:
-            scores = view.scores(method, size, view.main)
-            row.append(mean_cell(scores, best=best[size] == method))
+        row += [mean_cell(view.scores(method, size, view.main), best=best[size] == method) for size in sizes]
         rows.append(row)
-    how = IN_WORDS[view.main]
     return Table(
-        "overview", f"Accuracy of all methods, {how}: {view.title}",
+        "overview", f"Accuracy of all methods, {IN_WORDS[view.main]}: {view.title}",
         [Cell("method"), *(Cell(f"{view.name_of(size)} labelled") for size in sizes)], rows,
         [f"Token accuracy in %, mean ± sample standard deviation over draws; the point of a path {_choice(view)}."],
     )  # fmt: skip
@@ -113,16 +110,8 @@ def comparison(view: View, size: str) -> Table:
     """One size: every method plain and under the rules, whether the best is better, and what others have published."""
     ranked = view.ranked(size, view.main)
     best, shown = ranked[0], view.decodings
-    comparable = view.corpus in PRINTED and not view.synthetic
-    titles = [
-        "method",
-        *(IN_WORDS[decoding] for decoding in shown),
-        "below the best",
-        "p over draws",
-        "p over sequences",
-    ]
-    columns = head(titles)
-    if comparable:
+    columns = head(["method", *(IN_WORDS[d] for d in shown), "below the best", "p over draws", "p over sequences"])
+    if _comparable(view):
         columns += [Cell(f"published, {IN_WORDS[decoding]}", style="grey") for decoding in shown]
     columns += head(["draws"])
     rows, left_out = [], {}
@@ -138,7 +127,7 @@ def comparison(view: View, size: str) -> Table:
             found = view.against(best, method, size, view.main)
             row.append(Cell(f"{100 * found.difference:.1f}", 100 * found.difference))
             row += [Cell(_p(p), p) for p in (found.flip, found.bootstrap)]
-        for decoding in shown if comparable else ():
+        for decoding in shown if _comparable(view) else ():
             row.append(_published(view, method, decoding, size))
         rows.append([*row, Cell(str(len(runs)), len(runs))])
         rules = next(iter(runs.values()))["rules"]
@@ -170,7 +159,7 @@ def _for_all_sizes(view: View, left_out: dict[str, tuple[str, list[str]]]) -> li
     own = [LINEUP[method].title for method in view.methods if LINEUP[method].line.own_features]
     if own:
         notes.append(f"{' and '.join(own)}: words and the start of a sequence as the only features, as published.")
-    if view.corpus in PRINTED and not view.synthetic:
+    if _comparable(view):
         named = {f.source for m in view.methods for d in view.decodings if (f := _figure(view, m, d)) is not None}
         notes += [not_the_same(view), MEANINGS, *(f"{key}: {SOURCES[key]}." for key in SOURCES if key in named)]
     return notes
@@ -199,6 +188,11 @@ def not_the_same(view: View) -> str:
     here = f"ours are of {data['reported_on']} ({data['reported']} sequences with {data['labelled']} labelled)"
     more = f'; "all" is {view.sizes["all"]} here, and 300 citations or 100 adverts there' if "all" in view.sizes else ""
     return f"Published figures are of the 100 test sequences of the literature and of other draws, {here}{more}."
+
+
+def _comparable(view: View) -> bool:
+    """Whether there are published figures to compare with."""
+    return view.corpus in PRINTED and not view.synthetic
 
 
 def _p(p: float) -> str:

@@ -108,6 +108,11 @@ class View:
     def mean(self, method: str, size: str, decoding: str, select: str | None = None) -> float:
         return statistics.mean(self.scores(method, size, decoding, select))
 
+    def seconds(self, method: str, size: str) -> float:
+        """The mean of what a run took to learn."""
+        runs = self.runs(method, size).values()
+        return statistics.mean([run["seconds"]["fit"] + run["seconds"]["search"] for run in runs])
+
     def ranked(self, size: str, decoding: str) -> list[str]:
         """The methods that have runs of a size, the best first."""
         there = [method for method in self.methods if self.runs(method, size)]

@@ -27,23 +27,17 @@ def end() -> SequenceTemplate:
 @template(SEQUENCES)
 def bigram() -> SequenceTemplate:
     """The lower-cased word with the one before it."""
-
-    def values(tokens: list[Token]) -> list[Values]:
-        words = ["^", *(word_of(token).lower() for token in tokens)]
-        return [[f"{a} {b}"] for a, b in pairwise(words)]
-
-    return values
+    return lambda tokens: _with_the_last([word_of(token).lower() for token in tokens])
 
 
 @template(SEQUENCES)
 def shapes() -> SequenceTemplate:
     """The shape of the word with the one before it."""
+    return lambda tokens: _with_the_last([shape_of(word_of(token)) for token in tokens])
 
-    def values(tokens: list[Token]) -> list[Values]:
-        found = ["^", *(shape_of(word_of(token)) for token in tokens)]
-        return [[f"{a} {b}"] for a, b in pairwise(found)]
 
-    return values
+def _with_the_last(texts: list[str]) -> list[Values]:
+    return [[f"{a} {b}"] for a, b in pairwise(["^", *texts])]
 
 
 @template(SEQUENCES)

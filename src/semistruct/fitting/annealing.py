@@ -38,12 +38,12 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
             matching = matched(task, state, weight[task.n_fixed :])
             old = state.labels
             if old is None:
-                old = decode(task.opened, state.chain, known=task.open_known, n_jobs=learner.n_jobs)[0]
+                old = task.decoded(state.chain, learner.n_jobs)
             switched = int(np.sum(matching.labels != old))
             state.labels = matching.labels
             costs = {
                 "penalty": matching.penalty,
-                "broken": int(np.sum(task.tables.broken(matching.labels).any(axis=1))),
+                "broken": task.n_broken(matching.labels, learner.n_jobs),
                 "switched": switched,
                 "moves": matching.switches,
             }

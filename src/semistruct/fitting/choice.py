@@ -29,12 +29,7 @@ def choose_C(C: float | str, learner: Learner, *data: Any) -> tuple[float, list[
 
 
 def search_C(
-    learner: Learner,
-    data: Known,
-    dev: DevData | None,
-    weight: np.ndarray,
-    seed: int,
-    n_jobs: int | None = None,
+    learner: Learner, data: Known, dev: DevData | None, weight: np.ndarray, seed: int, n_jobs: int | None = None
 ) -> list[dict[str, float]]:
     """The token accuracy on held-out data for each C of the grid; empty if there is nothing to hold out.
 

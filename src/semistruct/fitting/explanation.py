@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from semistruct.chain.inference import ChainWeights, decode
+from semistruct.chain.inference import ChainWeights
 from semistruct.fitting.task import Task
 
 LEARNED = "learned from other sequences"
@@ -24,7 +24,7 @@ def explain(task: Task, start: ChainWeights, labels: np.ndarray, n_jobs: int | N
     batch, tables, names = task.opened, task.tables, task.labels
     if not len(batch):
         return {"rules": [], "moved": [], "causes": []}
-    before = decode(batch, start, known=task.open_known, n_jobs=n_jobs)[0]
+    before = task.decoded(start, n_jobs)
     broke, breaks = tables.broken(before, n_jobs), tables.broken(labels, n_jobs)
     rules = [
         {"rule": rule.text, "before": int(broke[:, r].sum()), "after": int(breaks[:, r].sum())}

@@ -14,7 +14,6 @@ from semistruct import metrics, params, store
 from semistruct.errors import DataError, ModelError, ParameterError
 from semistruct.fitting.standing import Line, RuleReport
 from semistruct.model import Model
-from semistruct.params import Check
 from semistruct.rules import Rule, Rules
 
 METHODS: dict[str, type[SequenceLabeller]] = {}
@@ -35,9 +34,13 @@ class SequenceLabeller(BaseEstimator):
 
     name: ClassVar[str]
     lines: ClassVar[tuple[Line, ...]] = ()
-    checks: ClassVar[dict[str, Check]] = {}
+    checks: ClassVar[params.Checks] = {}
     reports: ClassVar[tuple[RuleReport, ...]] = ()
+    C: float | str
+    features: str | Sequence[str]
+    rules: Rules | None
     n_jobs: int | None
+    random_state: Any
     model_: Model
     card_: dict[str, Any]
 
@@ -58,12 +61,7 @@ class SequenceLabeller(BaseEstimator):
         return list(self.model_.labels)
 
     def predict(
-        self,
-        X: Sequence[Any],
-        *,
-        rules: bool | Rules = False,
-        corpus: bool = False,
-        n_best: int | None = None,
+        self, X: Sequence[Any], *, rules: bool | Rules = False, corpus: bool = False, n_best: int | None = None
     ) -> list[Any]:
         """The labels of each sequence; with n_best=k a list of (labels, score) pairs for each, best first.
 

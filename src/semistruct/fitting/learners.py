@@ -90,17 +90,18 @@ class MarginLearner:
     n_jobs: int | None = None
     watch: Watch | None = None
 
-    def solve(self, problem: Problem, *, tol: float | None = None, start: DualState | None = None) -> Solution:
+    def solve(
+        self,
+        problem: Problem,
+        *,
+        tol: float | None = None,
+        start: DualState | None = None,
+        bench: sdm.Bench | None = None,
+    ) -> Solution:
         """Train on complete labels."""
-        return sdm.solve(
-            problem,
-            tol=tol or self.tol,
-            max_passes=self.max_passes,
-            start=start,
-            seed=self.seed,
-            n_jobs=self.n_jobs,
-            watch=self.watch,
-        )
+        limits: dict[str, Any] = {"tol": tol or self.tol, "max_passes": self.max_passes}
+        how: dict[str, Any] = {"seed": self.seed, "n_jobs": self.n_jobs, "watch": self.watch}
+        return sdm.solve(problem, **limits, **how, start=start, bench=bench)
 
     def learn(
         self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None

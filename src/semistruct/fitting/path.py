@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from semistruct.chain.inference import ChainWeights, decode
+from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ParameterError
 from semistruct.fitting.checkpoints import Checkpoint
 from semistruct.fitting.choice import choose_C
@@ -68,6 +68,7 @@ class Run:
             self.keep(self.state)
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PathMethod(SequenceLabeller):
     """Base of the semi-supervised methods.
 
@@ -76,11 +77,21 @@ class PathMethod(SequenceLabeller):
     rest is here: encoding, dev data, checkpoints, interruption, the choice among the points, the explanation.  Where
     the attribute `keep_models` is set to True, `fit` leaves the models of all points in `models_`.
 
+    Parameters
+    ----------
+    rules : the rules
+    select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
+        fewest known mistakes (see `semistruct.fitting.points`); "last"; "auto": "dev" if there is dev data, else
+        "labels-free".  The supervised start is a point too, so that unlabelled data that hurts is left alone.
+    n_jobs : threads, None for all; does not change the result
+    random_state : seed of what is left to chance: the order in which examples are visited, the folds of
+        cross-validation
+
     Attributes
     ----------
     model_ : labels, features and weights of the chosen point
     labels_ : the labels of the unlabelled sequences at the chosen point, those of X (y is None) first
-    C_, search_ : as for the supervised methods
+    C_, search_ : as for `SupervisedMethod`
     history_ : list of dicts, one per half-step
     path_ : list of dicts, one per point: where it is, dev_accuracy, mistakes, chosen
     explanation_ : the rules the supervised model broke and those still broken, and which labels moved
@@ -89,12 +100,11 @@ class PathMethod(SequenceLabeller):
 
     axis: ClassVar[str]  # what the stages differ in: its name in rows of the history and of the path, and in words
     axis_text: ClassVar[str]
-    keep_models: bool = False
-    C: float | str
-    features: str | Sequence[str]
-    rules: Rules | None
-    select: str
-    random_state: Any
+    keep_models = False
+    rules: Rules | None = None
+    select: str = "auto"
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = 0
 
     def fit(
         self,
@@ -196,7 +206,7 @@ class PathMethod(SequenceLabeller):
         self.path_ = [{**point.row(self.axis), "chosen": i == best} for i, point in enumerate(points)]
         labels, names = points[best].labels, np.array(task.labels, object)
         if labels is None:
-            labels = decode(task.opened, points[best].chain, known=task.open_known, n_jobs=self.n_jobs)[0]
+            labels = task.decoded(points[best].chain, self.n_jobs)
         rows = [row.tolist() for row in task.opened.split(names[labels])] if len(task.opened) else []
         self.labels_ = [rows[i] for i in task.free]
         self.explanation_ = explain(task, points[0].chain, labels, self.n_jobs)

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from semistruct import params
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import RuleWarning
 from semistruct.expectations.projection import Multipliers, Projection, Projector
 from semistruct.expectations.rows import Expectations, why_no_expectation
 from semistruct.fitting.data import Pairs
-from semistruct.fitting.learners import LikelihoodLearner
+from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
 from semistruct.fitting.path import PathMethod, Run
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.probabilities import Probabilities
@@ -35,8 +37,19 @@ SETTLED = 1e-4  # rounds end when the objective falls by less than this share
 UNMET = 0.01  # a hard expectation is told of when it is missed by more, per sequence
 
 
+@dataclass(eq=False, repr=False)
 class ProjectedMethod(Probabilities, PathMethod):
     """Base of posterior regularisation and its relatives; see the module.
+
+    Parameters
+    ----------
+    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
+    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
+    rules : the rules; lengths, order and functions have no expectation on a chain and are refused
+    rounds : of projecting and learning; each is a point of the path
+    learn_iterations, project_iterations : limits of L-BFGS in a round
+    tol : learning stops when the objective falls by less than this share in five iterations
+    others : those of `PathMethod`
 
     Attributes
     ----------
@@ -45,16 +58,26 @@ class ProjectedMethod(Probabilities, PathMethod):
         projected distribution ("projected"), lie beyond what the rule says, per unlabelled sequence
     """
 
-    reports: ClassVar = (
+    reports = (
         RuleReport(
             "expectations_",
             "what lies beyond a rule per unlabelled sequence, expected by the model and after projection:",
             before="model", after="projected", digits=4, largest_first=True,
         ),
     )  # fmt: skip
-    tol: float
-    learn_iterations: int
-    project_iterations: int
+    axis = "cycle"
+    axis_text = "number of rounds"
+    checks: ClassVar[params.Checks] = {
+        "learn_iterations": params.at_least_one,
+        "project_iterations": params.at_least_one,
+    }
+
+    C: float | str = LIKELIHOOD_C
+    features: str | Sequence[str] = "default"
+    rounds: int = 10
+    learn_iterations: int = 40
+    project_iterations: int = 100
+    tol: float = 1e-4
 
     @classmethod
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
@@ -79,6 +102,9 @@ class ProjectedMethod(Probabilities, PathMethod):
     def _weight_of_unlabelled(self, task: Task) -> float:
         """C_u."""
         raise NotImplementedError
+
+    def _stages(self, task: Task) -> list[float]:
+        return [float(k) for k in range(1, self.rounds + 1)]
 
     def _temperature(self, place: float) -> float:
         return 1.0
@@ -108,7 +134,7 @@ class ProjectedMethod(Probabilities, PathMethod):
                 labels = projector.best(state.chain, projection.multipliers)
                 old, state.labels = state.labels, labels
                 details = {
-                    "broken": int(np.sum(task.tables.broken(labels).any(axis=1))),
+                    "broken": task.n_broken(labels, self.n_jobs),
                     "switched": len(labels) if old is None else int(np.sum(labels != old)),
                     "residual": projection.residual,
                 }
@@ -128,13 +154,7 @@ class ProjectedMethod(Probabilities, PathMethod):
             state.next_stage()
 
     def _learn(
-        self,
-        task: Task,
-        state: State,
-        projector: Projector,
-        projection: Projection,
-        goal: Expected,
-        weight: np.ndarray,
+        self, task: Task, state: State, projector: Projector, projection: Projection, goal: Expected, weight: np.ndarray
     ) -> tuple[ChainWeights, float, float]:
         """(new weights, the objective of the goal before, and after)."""
         learned = self.learner(len(task.labels)).learn_expected(task.batch, goal, weight, start=state.chain)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from semistruct.errors import DataError
@@ -19,8 +19,18 @@ from semistruct.progress import Watch
 from semistruct.rules import Rules
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class SupervisedMethod(SequenceLabeller):
     """Base of the supervised methods: a method says what its learner is (`learner`).
+
+    Unlabelled sequences teach it nothing.
+
+    Parameters
+    ----------
+    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
+    rules : Rules; they do not change what is learned, but `predict(X, rules=True)` obeys them, hard
+        ones always and others as far as `semistruct.fitting.trust` makes them weigh
+    n_jobs : threads, None for all; does not change the result
 
     Attributes
     ----------
@@ -31,10 +41,9 @@ class SupervisedMethod(SequenceLabeller):
     stop_ : why the learner stopped: "converged" or the limit it came to
     """
 
-    C: float | str
-    features: str | Sequence[str]
-    rules: Rules | None
-    random_state: Any
+    features: str | Sequence[str] = "default"
+    rules: Rules | None = None
+    n_jobs: int | None = None
 
     def fit(
         self,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
+from semistruct.chain.inference import ChainWeights, decode
 from semistruct.corpus import refuse_corpus
 from semistruct.errors import DataError
 from semistruct.features import Encoder
@@ -103,6 +104,18 @@ class Task:
         """(batch, known labels, weights) of the sequences with labels."""
         which, rows = np.flatnonzero(self.has_labels), self.batch.split(self.known)
         return self.batch.take(which), np.concatenate([rows[i] for i in which]), self.weight[which]
+
+    def decoded(self, chain: ChainWeights, n_jobs: int | None) -> np.ndarray:
+        """(open tokens,): the best labels of the open sequences that agree with the known ones."""
+        return decode(self.opened, chain, known=self.open_known, n_jobs=n_jobs)[0]
+
+    def n_broken(self, labels: np.ndarray, n_jobs: int | None) -> int:
+        """How many open sequences break a rule if they have these labels."""
+        return int(np.sum(self.tables.broken(labels, n_jobs).any(axis=1)))
+
+    def share_of_free(self, total: float) -> float:
+        """The weight of each sequence without labels if they weigh `total` together."""
+        return total / max(len(self.free), 1)
 
     def weights_at(self, labelled: float, free: float) -> np.ndarray:
         """(n,): the weights of the losses if a labelled sequence has one weight and one without labels another."""

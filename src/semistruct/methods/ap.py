@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,16 +11,15 @@ from semistruct import params
 from semistruct.chain.inference import ChainWeights
 from semistruct.expectations.online import OnlineLearner
 from semistruct.expectations.projection import Projection, Projector
-from semistruct.fitting.learners import LIKELIHOOD_C
 from semistruct.fitting.projected import ProjectedMethod
 from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.params import seed_from
-from semistruct.rules import Rules
 from semistruct.solvers.crf import Expected, Objective
 
 
+@dataclass(eq=False, repr=False)
 class AlternatingProjections(ProjectedMethod):
     """Alternating projections (Bellare, Druck, McCallum 2009) for a conditional random field:
 
@@ -31,73 +30,34 @@ class AlternatingProjections(ProjectedMethod):
 
     Parameters
     ----------
-    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
-    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    rules : the rules; lengths, order and functions have no expectation on a chain and are refused
     gamma : the weight of an unlabelled sequence relative to that of a labelled one
     beta : how soft corpus rules are whose weight was left open, in events
     instance_beta : the same for instance rules
-    rounds : of projecting and learning; each is a point of the path
     online : learn by stochastic gradient, one sequence at a time, each projected when it is met
     eta : (online) the length of the first step; step t has eta / (1 + eta t / n)
-    learn_iterations, project_iterations : limits of L-BFGS in a round
-    select : which point becomes the model, as for `AnnealedSSVM`
-    tol : learning stops when the objective falls by less than this share in five iterations
-    n_jobs : threads, None for all; does not change the result
-    random_state : seed of the folds of cross-validation, and of the order of sequences (online)
+    others : those of `ProjectedMethod`
 
     Attributes
     ----------
     those of `ProjectedMethod`
     """
 
-    name: ClassVar = "ap"
-    lines: ClassVar = (Line("alternating projections", 80, rules="project"),)
-    axis: ClassVar = "cycle"
-    axis_text: ClassVar = "number of rounds"
-    checks: ClassVar = {
+    name = "ap"
+    lines = (Line("alternating projections", 80, rules="project"),)
+    checks: ClassVar[params.Checks] = {
+        **ProjectedMethod.checks,
         "gamma": params.positive,
         "beta": params.positive,
         "instance_beta": params.positive,
         "online": params.yes_or_no,
         "eta": params.positive,
-        "learn_iterations": params.at_least_one,
-        "project_iterations": params.at_least_one,
     }
 
-    def __init__(
-        self,
-        C: float | str = LIKELIHOOD_C,
-        features: str | Sequence[str] = "default",
-        rules: Rules | None = None,
-        gamma: float = 0.1,
-        beta: float = 1.0,
-        instance_beta: float = 0.01,
-        rounds: int = 10,
-        online: bool = False,
-        eta: float = 0.1,
-        learn_iterations: int = 40,
-        project_iterations: int = 100,
-        select: str = "auto",
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.C = C
-        self.features = features
-        self.rules = rules
-        self.gamma = gamma
-        self.beta = beta
-        self.instance_beta = instance_beta
-        self.rounds = rounds
-        self.online = online
-        self.eta = eta
-        self.learn_iterations = learn_iterations
-        self.project_iterations = project_iterations
-        self.select = select
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    gamma: float = 0.1
+    beta: float = 1.0
+    instance_beta: float = 0.01
+    online: bool = False
+    eta: float = 0.1
 
     def _softness(self, level: str, n: float) -> float:
         return self.instance_beta if level == "instance" else self.beta
@@ -105,17 +65,8 @@ class AlternatingProjections(ProjectedMethod):
     def _weight_of_unlabelled(self, task: Task) -> float:
         return self.gamma * self.C_
 
-    def _stages(self, task: Task) -> list[float]:
-        return [float(k) for k in range(1, self.rounds + 1)]
-
     def _learn(
-        self,
-        task: Task,
-        state: State,
-        projector: Projector,
-        projection: Projection,
-        goal: Expected,
-        weight: np.ndarray,
+        self, task: Task, state: State, projector: Projector, projection: Projection, goal: Expected, weight: np.ndarray
     ) -> tuple[ChainWeights, float, float]:
         if not self.online:
             return super()._learn(task, state, projector, projection, goal, weight)

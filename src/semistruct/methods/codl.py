@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import log
 from typing import Any, ClassVar, cast
 
@@ -27,6 +28,7 @@ from semistruct.search.best import WIDTH, Found
 PENALTY = 9.21  # -log(1e-4)
 
 
+@dataclass(eq=False, repr=False)
 class CODL(PathMethod):
     """Constraint-driven learning (Chang, Ratinov and Roth, ACL 2007) with any supervised method:
 
@@ -41,7 +43,6 @@ class CODL(PathMethod):
     Parameters
     ----------
     base : the supervised method that learns, e.g. SSVM(); None for HMM().  Features and C are its own.
-    rules : the rules
     k : how many labellings of a sequence are learned, all with equal weight; fewer where there are no more.  Methods
         that cannot learn several labellings at once get copies, which takes them k times as long.
     gamma : the share of w_0 in the weights
@@ -49,29 +50,20 @@ class CODL(PathMethod):
     penalty : what a broken rule costs whose weight was left open, in units of the scores (logarithms for an HMM)
     beam : how many prefixes the search for labellings keeps, but no fewer than k; None for so many that it is almost
         always exact
-    select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
-        fewest known mistakes (see `semistruct.fitting.points`); "last"; "auto": "dev" if there is dev data, else
-        "labels-free".  The supervised start is a point too, so that unlabelled data that hurts is left alone.
-    n_jobs : threads, None for all; does not change the result
-    random_state : seed of the folds by which the base chooses C, if it has to
+    others : those of `PathMethod`
 
     Attributes
     ----------
-    model_ : labels, features and weights of the chosen point
-    labels_ : the labels of the unlabelled sequences at the chosen point, those of X (y is None) first
-    C_, search_ : as for the supervised methods
+    those of `PathMethod`, and
     history_ : list of dicts, one per half-step: cycle, step ("label" or "learn"), objective, penalty, broken, switched,
         exact; the objective is the score of the known labels and the best labellings together, less the penalty
-    path_ : list of dicts, one per point: cycle, dev_accuracy, mistakes, chosen
-    explanation_ : the rules the supervised model broke and those still broken, and which labels moved
-    stop_ : "finished" or "interrupted"
     """
 
-    name: ClassVar = "codl"
-    lines: ClassVar = (Line("CODL", 50, published={"apartments": {"penalty": -log(0.1)}}, own_features=True),)
-    axis: ClassVar = "cycle"
-    axis_text: ClassVar = "number of cycles of labelling and learning"
-    checks: ClassVar = {
+    name = "codl"
+    lines = (Line("CODL", 50, published={"apartments": {"penalty": -log(0.1)}}, own_features=True),)
+    axis = "cycle"
+    axis_text = "number of cycles of labelling and learning"
+    checks: ClassVar[params.Checks] = {
         "base": params.none
         | params.Check(
             "a supervised method such as HMM() or SSVM(), which has a method learner(n_labels)",
@@ -83,29 +75,12 @@ class CODL(PathMethod):
         "beam": params.none | params.at_least_one,
     }
 
-    def __init__(
-        self,
-        base: SupervisedMethod | None = None,
-        rules: Rules | None = None,
-        k: int = 50,
-        gamma: float = 0.1,
-        rounds: int = 5,
-        penalty: float = PENALTY,
-        beam: int | None = None,
-        select: str = "auto",
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.base = base
-        self.rules = rules
-        self.k = k
-        self.gamma = gamma
-        self.rounds = rounds
-        self.penalty = penalty
-        self.beam = beam
-        self.select = select
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    base: SupervisedMethod | None = None
+    k: int = 50
+    gamma: float = 0.1
+    rounds: int = 5
+    penalty: float = PENALTY
+    beam: int | None = None
 
     @property
     def features(self) -> str | Sequence[str]:  # type: ignore[override]
@@ -169,11 +144,11 @@ class CODL(PathMethod):
         """What there is to say of new labels and how they differ from those of the state."""
         old, best = state.labels, found.labels[0]
         if old is None:
-            old = decode(task.opened, state.chain, known=task.open_known, n_jobs=self.n_jobs)[0]
+            old = task.decoded(state.chain, self.n_jobs)
         scores = decode(task.opened, state.chain, known=best, n_jobs=self.n_jobs)[1]
         return {
             "penalty": float(np.sum(scores - found.values[:, 0])),
-            "broken": int(np.sum(task.tables.broken(best, self.n_jobs).any(axis=1))),
+            "broken": task.n_broken(best, self.n_jobs),
             "switched": int(np.sum(best != old)),
             "exact": float(np.mean(found.exact)),
         }

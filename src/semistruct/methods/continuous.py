@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,19 +13,17 @@ from threadpoolctl import threadpool_limits
 from semistruct import params
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode, decode_k
-from semistruct.fitting.learners import MARGIN_C, MarginLearner
-from semistruct.fitting.path import PathMethod, Run
+from semistruct.fitting.learners import MarginLearner
+from semistruct.fitting.margin import START_TOL, MarginPath
+from semistruct.fitting.path import Run
 from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
-from semistruct.params import seed_from
-from semistruct.rules import Proportion, Rules
+from semistruct.rules import Proportion
 from semistruct.rules.events import TokenEvent
 from semistruct.solvers.working_sets import SmoothObjective, WantedShares, WorkingSets, flat, unflat
 
 RELATIVE = (0.01, 0.03, 0.1, 0.3)
-START_TOL = 0.01  # the relative gap of the supervised start
-MAX_PASSES = 1000
 START_ROUNDS = 50  # of growing the working sets of labelled sequences
 MEMORY = 10  # of L-BFGS
 
@@ -89,7 +87,8 @@ class Learning:
         return unflat(out, self.task.batch, chain.n_labels), float(found.fun)
 
 
-class ContinuousTransductiveSSVM(PathMethod):
+@dataclass(eq=False, repr=False)
+class ContinuousTransductiveSSVM(MarginPath):
     """Large-margin chain model in which unlabelled sequences should be labelled one way or another, but clearly:
 
         min_w  1/2 ||w||^2 + C sum_i loss(m_i) + C_u { sum_j loss_u(m_j) + balance sum_y (share_y - target_y)^2 }
@@ -106,67 +105,44 @@ class ContinuousTransductiveSSVM(PathMethod):
 
     Parameters
     ----------
-    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
-    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    rules : the rules
     schedule : growing weights of all unlabelled data together, relative to that of all labelled data
     balance : weight of the shares of labels, per unlabelled sequence
     rounds : of growing the working sets and learning for each weight; fewer if no labelling is new
     max_steps : of the gradient method in each round
-    select : as for `AnnealedSSVM`
     tol : the relative decrease of the objective at which the gradient method ends
-    n_jobs : threads, None for all; does not change the result
-    random_state : seed of the order in which the supervised start visits examples
+    others : those of `MarginPath`
 
     Attributes
     ----------
-    model_, labels_, C_, search_, path_, explanation_, stop_ : as for `AnnealedSSVM`
+    those of `PathMethod`, and
     history_ : list of dicts, one per round: C_u, round, objective (on the working sets), broken, switched, labellings
     """
 
-    name: ClassVar = "continuous"
-    lines: ClassVar = (Line("continuous optimisation", 110),)
-    axis: ClassVar = "C_u"
-    axis_text: ClassVar = "weight of each unlabelled sequence"
-    checks: ClassVar = {
+    name = "continuous"
+    lines = (Line("continuous optimisation", 110),)
+    axis = "C_u"
+    axis_text = "weight of each unlabelled sequence"
+    checks: ClassVar[params.Checks] = {
         "schedule": params.growing,
         "balance": params.positive,
         "max_steps": params.at_least_one,
     }
 
-    def __init__(
-        self,
-        C: float | str = MARGIN_C,
-        features: str | Sequence[str] = "default",
-        rules: Rules | None = None,
-        schedule: Sequence[float] = RELATIVE,
-        balance: float = 1.0,
-        rounds: int = 10,
-        max_steps: int = 100,
-        select: str = "auto",
-        tol: float = 1e-5,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.C = C
-        self.features = features
-        self.rules = rules
-        self.schedule = schedule
-        self.balance = balance
-        self.rounds = rounds
-        self.max_steps = max_steps
-        self.select = select
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    schedule: Sequence[float] = RELATIVE
+    balance: float = 1.0
+    rounds: int = 10
+    max_steps: int = 100
+    tol: float = 1e-5
 
     def learner(self, n_labels: int) -> MarginLearner:
-        return MarginLearner(n_labels, START_TOL, MAX_PASSES, seed_from(self.random_state), self.n_jobs)
+        return replace(super().learner(n_labels), tol=START_TOL)
+
+    def _start_learner(self, n_labels: int) -> MarginLearner:
+        return self.learner(n_labels)
 
     def _stages(self, task: Task) -> list[float]:
         """The C_u per sequence."""
-        labelled = self.C_ * float(task.labelled[2].sum())
-        return [float(ratio) * labelled / max(len(task.free), 1) for ratio in self.schedule]
+        return self._relative_stages(task, self.schedule)
 
     def _walk(self, task: Task, run: Run) -> Iterator[State]:
         state, learning = run.state, Learning.of(task, run.state, self.n_jobs)
@@ -179,14 +155,13 @@ class ContinuousTransductiveSSVM(PathMethod):
             while state.round < self.rounds and not state.settled:
                 new = learning.grow_free(state.chain) + learning.grow_labelled(state.chain)
                 state.chain, value = learning.learned(state.chain, weight, shares, self.tol, self.max_steps)
-                old = state.labels
-                state.labels = decode(task.opened, state.chain, known=task.open_known, n_jobs=self.n_jobs)[0]
+                old, state.labels = state.labels, task.decoded(state.chain, self.n_jobs)
                 sets = learning.sets
                 run.note(
                     "learn",
                     value,
                     self.rounds,
-                    broken=int(np.sum(task.tables.broken(state.labels, self.n_jobs).any(axis=1))),
+                    broken=task.n_broken(state.labels, self.n_jobs),
                     switched=0 if old is None else int(np.sum(state.labels != old)),
                     labellings=int(np.sum(sets.present)),
                 )

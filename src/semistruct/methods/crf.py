@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,29 +13,26 @@ from semistruct.fitting.probabilities import Probabilities
 from semistruct.fitting.standing import Line
 from semistruct.fitting.supervised import SupervisedMethod
 from semistruct.progress import Watch
-from semistruct.rules import Rules
 
 
+@dataclass(eq=False, repr=False)
 class CRF(Probabilities, SupervisedMethod):
     """Log-linear chain model:  min_w  1/2 ||w||^2 + l1 |w| - C sum_i log p_w(y_i | x_i)
 
-    Unlabelled sequences teach it nothing.  Unknown labels within a sequence are summed over.  Unlike `SSVM` it gives
-    probabilities: see `predict_marginals`.
+    Unknown labels within a sequence are summed over.  Unlike `SSVM` it gives probabilities: see `predict_marginals`.
 
     Parameters
     ----------
     C : weight of the losses, or "auto": the best of a grid on the dev data, else by cross-validation
-    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    rules : Rules; they do not change what is learned, but `predict(X, rules=True)` obeys them
     l1 : weight of the sum of absolute weights, which sets many of them to zero
     tol : stop when the objective falls by less than this share in five iterations
     max_iterations : give up, with a warning, after so many
-    n_jobs : threads, None for all; does not change the result
     random_state : seed of the folds of cross-validation
+    features, rules, n_jobs : as for all supervised methods
 
     Attributes
     ----------
-    model_, C_, search_ : as for `SSVM`
+    those of `SupervisedMethod`, and
     history_ : list of dicts, one per iteration (count): objective, gradient (largest entry), seconds
     stop_ : "converged" or "max_iterations"
 
@@ -48,32 +45,15 @@ class CRF(Probabilities, SupervisedMethod):
     (1, 2)
     """
 
-    name: ClassVar = "crf"
-    lines: ClassVar = (Line("CRF, supervised", 20),)
-    checks: ClassVar = {
-        "l1": params.not_negative,
-        "max_iterations": params.at_least_one,
-    }
+    name = "crf"
+    lines = (Line("CRF, supervised", 20),)
+    checks: ClassVar[params.Checks] = {"l1": params.not_negative, "max_iterations": params.at_least_one}
 
-    def __init__(
-        self,
-        C: float | str = LIKELIHOOD_C,
-        features: str | Sequence[str] = "default",
-        rules: Rules | None = None,
-        l1: float = 0.0,
-        tol: float = 1e-4,
-        max_iterations: int = 1000,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.C = C
-        self.features = features
-        self.rules = rules
-        self.l1 = l1
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    C: float | str = LIKELIHOOD_C
+    l1: float = 0.0
+    tol: float = 1e-4
+    max_iterations: int = 1000
+    random_state: int | np.random.RandomState | None = 0
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> LikelihoodLearner:
         return LikelihoodLearner(n_labels, self.tol, self.max_iterations, self.l1, self.n_jobs, watch)

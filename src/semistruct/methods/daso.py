@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from semistruct import params
-from semistruct.fitting.learners import LIKELIHOOD_C
 from semistruct.fitting.standing import Line
 from semistruct.fitting.task import Task
 from semistruct.methods.pr import PosteriorRegularization
-from semistruct.rules import Rules
 
 PUBLISHED = tuple(2.0 * 0.9**k for k in range(11))
 # Another of the schedules in the paper (its table 4), with one round per temperature.  On dev data (one draw of 5
@@ -21,6 +18,7 @@ PUBLISHED = tuple(2.0 * 0.9**k for k in range(11))
 COOLER = {"rounds": 1, "schedule": [0.9**k for k in range(11)]}
 
 
+@dataclass(eq=False, repr=False)
 class DASO(PosteriorRegularization):
     """Deterministic annealing of posterior regularisation (Dhillon, Keerthi, Bellare, Chapelle, Sundararajan 2012):
 
@@ -41,36 +39,16 @@ class DASO(PosteriorRegularization):
     those of `PosteriorRegularization`; each temperature is a point of the path
     """
 
-    name: ClassVar = "daso"
-    lines: ClassVar = (Line("DASO", 70, rules="expect", tries=(COOLER,)),)
-    axis: ClassVar = "T"
-    axis_text: ClassVar = "temperature"
-    checks: ClassVar = {
+    name = "daso"
+    lines = (Line("DASO", 70, rules="expect", tries=(COOLER,)),)
+    axis = "T"
+    axis_text = "temperature"
+    checks: ClassVar[params.Checks] = {
         **PosteriorRegularization.checks,
         "schedule": params.the_word("published") | params.falling,
     }
 
-    def __init__(
-        self,
-        C: float | str = LIKELIHOOD_C,
-        features: str | Sequence[str] = "default",
-        rules: Rules | None = None,
-        slack: float = 0.01,
-        ratio: float = 1.0,
-        schedule: str | Sequence[float] = "published",
-        rounds: int = 10,
-        learn_iterations: int = 40,
-        project_iterations: int = 100,
-        select: str = "auto",
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        super().__init__(
-            C, features, rules, slack, ratio, rounds, learn_iterations, project_iterations, select, tol, n_jobs,
-            random_state,
-        )  # fmt: skip
-        self.schedule = schedule
+    schedule: str | Sequence[float] = "published"
 
     def _stages(self, task: Task) -> list[float]:
         return [float(T) for T in (PUBLISHED if isinstance(self.schedule, str) else self.schedule)]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from semistruct import params
-from semistruct.chain.inference import decode
 from semistruct.expectations.shares import Shares, WithShares
 from semistruct.fitting.data import Pairs
 from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
@@ -19,10 +19,11 @@ from semistruct.fitting.projected import has_expectation
 from semistruct.fitting.standing import Line, RuleReport
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
-from semistruct.rules import Rule, Rules
+from semistruct.rules import Rule
 from semistruct.solvers.crf import Objective, solve
 
 
+@dataclass(eq=False, repr=False)
 class GeneralizedExpectation(Probabilities, PathMethod):
     """Generalised expectation criteria (Mann, McCallum 2008) for a conditional random field:
 
@@ -39,9 +40,8 @@ class GeneralizedExpectation(Probabilities, PathMethod):
     ratio : C_u relative to the weight of all labelled data
     tol : learning stops when the objective falls by less than this share in five iterations
     max_iterations : give up, with a warning, after so many
-    select : which point becomes the model, as for `AnnealedSSVM`; the path has two: the supervised model, and this
-    n_jobs : threads, None for all; does not change the result
-    random_state : seed of the folds of cross-validation
+    select : which point becomes the model; the path has two: the supervised model, and this
+    others : those of `PathMethod`
 
     Attributes
     ----------
@@ -49,42 +49,23 @@ class GeneralizedExpectation(Probabilities, PathMethod):
     shares_ : list of dicts, one per target: rule, target (low, high), start, end: the shares the models expect
     """
 
-    name: ClassVar = "ge"
-    lines: ClassVar = (Line("GE", 90, rules="expect"),)
-    reports: ClassVar = (
+    name = "ge"
+    lines = (Line("GE", 90, rules="expect"),)
+    reports = (
         RuleReport(
             "shares_", "the shares that the model expects of what the rules speak of, at the start and at the end:",
             before="start", after="end", digits=3,
         ),
     )  # fmt: skip
-    axis: ClassVar = "ratio"
-    axis_text: ClassVar = "weight of the rules"
-    checks: ClassVar = {
-        "ratio": params.positive,
-        "max_iterations": params.at_least_one,
-    }
+    axis = "ratio"
+    axis_text = "weight of the rules"
+    checks: ClassVar[params.Checks] = {"ratio": params.positive, "max_iterations": params.at_least_one}
 
-    def __init__(
-        self,
-        C: float | str = LIKELIHOOD_C,
-        features: str | Sequence[str] = "default",
-        rules: Rules | None = None,
-        ratio: float = 3.0,
-        tol: float = 1e-4,
-        max_iterations: int = 300,
-        select: str = "auto",
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.C = C
-        self.features = features
-        self.rules = rules
-        self.ratio = ratio
-        self.tol = tol
-        self.max_iterations = max_iterations
-        self.select = select
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    C: float | str = LIKELIHOOD_C
+    features: str | Sequence[str] = "default"
+    ratio: float = 3.0
+    tol: float = 1e-4
+    max_iterations: int = 300
 
     @classmethod
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
@@ -121,15 +102,12 @@ class GeneralizedExpectation(Probabilities, PathMethod):
         losses = Objective(batch, len(task.labels), self.C_ * weight, known, self.n_jobs, merge=False)
         objective = WithShares(losses, Shares(task.opened, task.tables, self.n_jobs), rate)
         solution = solve(objective, tol=self.tol, max_iterations=self.max_iterations, start=state.chain)
-        old, state.labels = (
-            decode(task.opened, chain, known=task.open_known, n_jobs=self.n_jobs)[0]
-            for chain in (state.chain, solution.chain)
-        )
+        old, state.labels = (task.decoded(chain, self.n_jobs) for chain in (state.chain, solution.chain))
         state.chain, last = solution.chain, solution.history[-1]
         run.note(
             "learn",
             float(last.objective or 0.0),
-            broken=int(np.sum(task.tables.broken(state.labels).any(axis=1))),
+            broken=task.n_broken(state.labels, self.n_jobs),
             switched=int(np.sum(old != state.labels)),
             iterations=last.count,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,6 @@ from semistruct.fitting.learners import COMPLETIONS, Learned, filled
 from semistruct.fitting.standing import Line
 from semistruct.fitting.supervised import SupervisedMethod
 from semistruct.progress import Progress, Watch
-from semistruct.rules import Rules
 
 SMOOTHING = 0.01
 
@@ -158,6 +157,7 @@ class CountLearner:
         return ChainWeights(tokens, trans)
 
 
+@dataclass(eq=False, repr=False)
 class HMM(SupervisedMethod):
     """Hidden Markov model: the probability of labels and features together,
 
@@ -175,9 +175,7 @@ class HMM(SupervisedMethod):
     ----------
     smoothing : added to every count
     features : a feature set ("hmm": words and the start) or a list of templates; unused if X already holds features
-    rules : Rules; they do not change what is learned, but `predict(X, rules=True)` obeys them, hard
-        ones always and others as far as `semistruct.fitting.trust` makes them weigh
-    n_jobs : threads, None for all; does not change the result
+    rules, n_jobs : as for all supervised methods
 
     Attributes
     ----------
@@ -193,25 +191,14 @@ class HMM(SupervisedMethod):
     [['author', 'author', 'author']]
     """
 
-    name: ClassVar = "hmm"
-    lines: ClassVar = (Line("HMM, supervised", 10, own_features=True),)
-    checks: ClassVar = {
-        "smoothing": params.positive,
-    }
+    name = "hmm"
+    lines = (Line("HMM, supervised", 10, own_features=True),)
+    checks: ClassVar[params.Checks] = {"smoothing": params.positive}
     C = 1.0
     random_state = 0
 
-    def __init__(
-        self,
-        smoothing: float = SMOOTHING,
-        features: str | Sequence[str] = "hmm",
-        rules: Rules | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.smoothing = smoothing
-        self.features = features
-        self.rules = rules
-        self.n_jobs = n_jobs
+    smoothing: float = SMOOTHING
+    features: str | Sequence[str] = field(default="hmm", kw_only=True)
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> CountLearner:
         return CountLearner(n_labels, self.smoothing, self.n_jobs, watch)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ RELATIVE = (0.1, 0.3, 1.0, 3.0, 10.0)
 NOBODY = -1
 
 
+@dataclass(eq=False, repr=False)
 class TransductiveSVM(ClassifierMixin, BaseEstimator):
     """Multi-class SVM from labelled and unlabelled examples, when the number of examples of each class is known:
 
@@ -52,7 +54,7 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
     history_ : list of dicts, one per half-step: C_u, round, step ("swap" or "learn"), objective, switched, ...
     """
 
-    checks: ClassVar = {
+    checks: ClassVar[params.Checks] = {
         "C": params.positive,
         "schedule": params.growing,
         "class_counts": params.none | params.Check("a mapping", lambda value: isinstance(value, Mapping)),
@@ -60,27 +62,15 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         "fit_intercept": params.yes_or_no,
     }
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        schedule: Sequence[float] = RELATIVE,
-        class_counts: Mapping[Any, float] | None = None,
-        loss: str = "zero-one",
-        tree: Any = None,
-        fit_intercept: bool = True,
-        rounds: int = 5,
-        tol: float = 0.01,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.C = C
-        self.schedule = schedule
-        self.class_counts = class_counts
-        self.loss = loss
-        self.tree = tree
-        self.fit_intercept = fit_intercept
-        self.rounds = rounds
-        self.tol = tol
-        self.random_state = random_state
+    C: float = 1.0
+    schedule: Sequence[float] = RELATIVE
+    class_counts: Mapping[Any, float] | None = None
+    loss: str = "zero-one"
+    tree: Any = None
+    fit_intercept: bool = True
+    rounds: int = 5
+    tol: float = 0.01
+    random_state: int | np.random.RandomState | None = 0
 
     def fit(self, X: Any, y: Sequence[Any], *, pool: Any = None) -> Self:
         """Learn from the rows of X with classes y (-1 or None: unlabelled) and the rows of `pool`."""

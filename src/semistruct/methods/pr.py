@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from semistruct import params
-from semistruct.fitting.learners import LIKELIHOOD_C
 from semistruct.fitting.projected import ProjectedMethod
 from semistruct.fitting.standing import Line
 from semistruct.fitting.task import Task
-from semistruct.rules import Rules
 
 
+@dataclass(eq=False, repr=False)
 class PosteriorRegularization(ProjectedMethod):
     """Posterior regularisation (Ganchev, Graca, Gillenwater, Taskar 2010) of a conditional random field:
 
@@ -25,68 +22,26 @@ class PosteriorRegularization(ProjectedMethod):
 
     Parameters
     ----------
-    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
-    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    rules : the rules; lengths, order and functions have no expectation on a chain and are refused
     slack : how soft rules are whose weight was left open: to miss the target by a share s costs n s^2 / (2 slack),
         where n is the number of events the rule speaks of; for an instance rule s is counted in events, and n is 1
     ratio : the weight of all unlabelled data together, relative to that of all labelled data
     rounds : of projecting and learning, fewer if the objective settles; each is a point of the path
-    learn_iterations, project_iterations : limits of L-BFGS in a round
-    select : which point becomes the model, as for `AnnealedSSVM`
-    tol : learning stops when the objective falls by less than this share in five iterations
-    n_jobs : threads, None for all; does not change the result
-    random_state : seed of the folds of cross-validation
+    others : those of `ProjectedMethod`
 
     Attributes
     ----------
     those of `ProjectedMethod`
     """
 
-    name: ClassVar = "pr"
-    lines: ClassVar = (Line("PR", 60, rules="expect"),)
-    axis: ClassVar = "cycle"
-    axis_text: ClassVar = "number of rounds"
-    checks: ClassVar = {
-        "slack": params.positive,
-        "ratio": params.positive,
-        "learn_iterations": params.at_least_one,
-        "project_iterations": params.at_least_one,
-    }
+    name = "pr"
+    lines = (Line("PR", 60, rules="expect"),)
+    checks: ClassVar[params.Checks] = {**ProjectedMethod.checks, "slack": params.positive, "ratio": params.positive}
 
-    def __init__(
-        self,
-        C: float | str = LIKELIHOOD_C,
-        features: str | Sequence[str] = "default",
-        rules: Rules | None = None,
-        slack: float = 0.01,
-        ratio: float = 1.0,
-        rounds: int = 10,
-        learn_iterations: int = 40,
-        project_iterations: int = 100,
-        select: str = "auto",
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.C = C
-        self.features = features
-        self.rules = rules
-        self.slack = slack
-        self.ratio = ratio
-        self.rounds = rounds
-        self.learn_iterations = learn_iterations
-        self.project_iterations = project_iterations
-        self.select = select
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    slack: float = 0.01
+    ratio: float = 1.0
 
     def _softness(self, level: str, n: float) -> float:
         return self.slack * n
 
     def _weight_of_unlabelled(self, task: Task) -> float:
-        return self.ratio * self.C_ * float(task.labelled[2].sum()) / max(len(task.free), 1)
-
-    def _stages(self, task: Task) -> list[float]:
-        return [float(k) for k in range(1, self.rounds + 1)]
+        return task.share_of_free(self.ratio * self.C_ * float(task.labelled[2].sum()))

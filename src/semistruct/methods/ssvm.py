@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -13,33 +13,28 @@ from semistruct.fitting.standing import Line
 from semistruct.fitting.supervised import SupervisedMethod
 from semistruct.params import seed_from
 from semistruct.progress import Watch
-from semistruct.rules import Rules
 
 
+@dataclass(eq=False, repr=False)
 class SSVM(SupervisedMethod):
     """Large-margin chain model:  min_w  1/2 ||w||^2 + C sum_i H_i(w)  with the structured hinge loss
 
         H_i(w) = max_y [ L(y_i, y) + w.f(x_i, y) ] - w.f(x_i, y_i),    L = number of wrong labels.
 
-    Unlabelled sequences teach it nothing.  Unknown labels within a sequence are filled in with the best labelling
-    that agrees with the known ones, in turns with learning; they carry no loss.
+    Unknown labels within a sequence are filled in with the best labelling that agrees with the known ones, in turns
+    with learning; they carry no loss.
 
     Parameters
     ----------
     C : weight of the losses, or "auto": the best of a grid on the dev data, else by cross-validation
-    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    rules : Rules; they do not change what is learned, but `predict(X, rules=True)` obeys them, hard
-        ones always and others as far as `semistruct.fitting.trust` makes them weigh
     tol : the relative duality gap to reach
     max_passes : give up, with a warning, after so many passes over the data
-    n_jobs : threads, None for all; does not change the result
     random_state : seed of the order in which examples are visited
+    features, rules, n_jobs : as for all supervised methods
 
     Attributes
     ----------
-    model_ : labels, features and weights
-    C_ : the C that was used
-    search_ : with C="auto", the token accuracy seen for each C
+    those of `SupervisedMethod`, and
     history_ : list of dicts, after some of the passes (count): objective, dual, gap, viterbi (calls), seconds
     stop_ : "converged" or "max_passes"
 
@@ -50,29 +45,14 @@ class SSVM(SupervisedMethod):
     [['author', 'author', 'author']]
     """
 
-    name: ClassVar = "ssvm"
-    lines: ClassVar = (Line("SSVM, supervised", 30),)
-    checks: ClassVar = {
-        "max_passes": params.at_least_one,
-    }
+    name = "ssvm"
+    lines = (Line("SSVM, supervised", 30),)
+    checks: ClassVar[params.Checks] = {"max_passes": params.at_least_one}
 
-    def __init__(
-        self,
-        C: float | str = MARGIN_C,
-        features: str | Sequence[str] = "default",
-        rules: Rules | None = None,
-        tol: float = 0.01,
-        max_passes: int = 1000,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.C = C
-        self.features = features
-        self.rules = rules
-        self.tol = tol
-        self.max_passes = max_passes
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    C: float | str = MARGIN_C
+    tol: float = 0.01
+    max_passes: int = 1000
+    random_state: int | np.random.RandomState | None = 0
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> MarginLearner:
         return MarginLearner(n_labels, self.tol, self.max_passes, seed_from(self.random_state), self.n_jobs, watch)

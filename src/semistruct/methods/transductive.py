@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -14,21 +14,19 @@ from semistruct.batch import UNKNOWN
 from semistruct.bits.places import Bits, kind_of_bits
 from semistruct.bits.rule_hinge import RuleWorkbench
 from semistruct.chain.inference import ChainWeights, decode
-from semistruct.fitting.learners import MARGIN_C, MarginLearner
-from semistruct.fitting.path import PathMethod, Run
+from semistruct.fitting.margin import MarginPath
+from semistruct.fitting.path import Run
 from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
-from semistruct.params import seed_from
-from semistruct.rules import Rule, Rules
-from semistruct.solvers.sdm import DualState, Problem, solve
+from semistruct.rules import Rule
+from semistruct.solvers.sdm import DualState, Problem
 
-START_TOL = 0.01  # the relative gap of the supervised start
-MAX_PASSES = 1000
 SMALL_DROP = 1e-3  # the relative decrease of the objective at which the outer loop ends
 
 
-class TransductiveSSVM(PathMethod):
+@dataclass(eq=False, repr=False)
+class TransductiveSSVM(MarginPath):
     """Large-margin chain model from labelled sequences, and from unlabelled ones whose predictions should obey rules:
 
         min_{w, v}  1/2 ||w||^2 + C sum_i H_i(w) + c sum_j { |v_j - 1|_1 + mu/2 ||v_j||^2
@@ -49,71 +47,35 @@ class TransductiveSSVM(PathMethod):
 
     Parameters
     ----------
-    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
     C_u : weight of all unlabelled data together, relative to that of all labelled data:  c = C_u C n / m
     mu : how much the bits of predictions are to agree with v; up to mu = 1 all v are 1
-    features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
     rule_features : also learn steps after punctuation apart from others (the template steps(punctuation)), as the
         published "I" does.  Its other feature, whether the rules about blocks hold, is what `predict(X,
         rules=True)` adds to the score, with the weight that is best on dev data.
-    rules : the rules
     rounds : at most so many turns; fewer if the objective settles
-    select : as for `AnnealedSSVM`
-    tol : the relative duality gap to reach in learning
-    n_jobs : threads, None for all; does not change the result
-    random_state : seed of the order in which examples are visited
+    others : those of `MarginPath`
 
     Attributes
     ----------
-    model_, labels_, C_, search_, path_, explanation_, stop_ : as for `AnnealedSSVM`; a point of the path is a turn
+    those of `PathMethod`, where a point of the path is a turn, and
     history_ : list of dicts, two per turn: iteration, step ("guide" or "learn"), objective, broken, switched, gap
     """
 
-    name: ClassVar = "transductive"
-    lines: ClassVar = (Line("transductive SSVM", 100),)
-    axis: ClassVar = "iteration"
-    axis_text: ClassVar = "turn of guiding and learning"
-    checks: ClassVar = {
-        "C_u": params.positive,
-        "mu": params.positive,
-        "rule_features": params.yes_or_no,
-    }
+    name = "transductive"
+    lines = (Line("transductive SSVM", 100),)
+    axis = "iteration"
+    axis_text = "turn of guiding and learning"
+    checks: ClassVar[params.Checks] = {"C_u": params.positive, "mu": params.positive, "rule_features": params.yes_or_no}
 
-    def __init__(
-        self,
-        C: float | str = MARGIN_C,
-        C_u: float = 1.0,
-        mu: float = 4.0,
-        features: str | Sequence[str] = "default",
-        rule_features: bool = False,
-        rules: Rules | None = None,
-        rounds: int = 10,
-        select: str = "auto",
-        tol: float = 0.02,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.C = C
-        self.C_u = C_u
-        self.mu = mu
-        self.features = features
-        self.rule_features = rule_features
-        self.rules = rules
-        self.rounds = rounds
-        self.select = select
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    C_u: float = 1.0
+    mu: float = 4.0
+    rule_features: bool = False
+    rounds: int = 10
+    tol: float = 0.02
 
     @classmethod
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
         return rule if kind_of_bits(rule, labels) else None
-
-    def learner(self, n_labels: int) -> MarginLearner:
-        return MarginLearner(n_labels, self.tol, MAX_PASSES, seed_from(self.random_state), self.n_jobs)
-
-    def _start_learner(self, n_labels: int) -> MarginLearner:
-        return replace(self.learner(n_labels), tol=min(self.tol, START_TOL))
 
     def _templates(self) -> str | Sequence[str]:
         if not self.rule_features:
@@ -127,9 +89,8 @@ class TransductiveSSVM(PathMethod):
         return [float(k) for k in range(1, self.rounds + 1)]
 
     def _walk(self, task: Task, run: Run) -> Iterator[State]:
-        state, bits, seed = run.state, _bits(task), seed_from(self.random_state)
-        free = self.C_u * self.C_ * float(task.labelled[2].sum()) / max(len(task.free), 1)
-        weight = task.weights_at(self.C_, free)
+        state, bits, learner = run.state, _bits(task), self.learner(len(task.labels))
+        weight = task.weights_at(self.C_, *self._relative_stages(task, [self.C_u]))
         objective = Objective(task, bits, weight, self.mu, self.n_jobs)
         while state.stage < len(run.stages):
             if state.round == 0:
@@ -139,15 +100,9 @@ class TransductiveSSVM(PathMethod):
                 state.labels = target[task.first_open :]
                 run.note("guide", before, **details)
                 new = np.empty(bits.n)
-                solution = solve(
-                    objective.problem(target),
-                    tol=self.tol,
-                    max_passes=MAX_PASSES,
-                    start=DualState.from_arrays(state.extra),
-                    seed=seed,
-                    n_jobs=self.n_jobs,
-                    bench=partial(RuleWorkbench, bits=bits, mu=self.mu, v=new),
-                )
+                bench = partial(RuleWorkbench, bits=bits, mu=self.mu, v=new)
+                start = DualState.from_arrays(state.extra)
+                solution = learner.solve(objective.problem(target), start=start, bench=bench)
                 if solution.objective <= before:
                     state.chain, v = solution.state.chain, new
                 after = min(solution.objective, before)
@@ -202,5 +157,5 @@ class Objective:
     def compared(self, target: np.ndarray, old: np.ndarray | None) -> dict[str, int]:
         """How many sequences break rules, and how many labels are new."""
         labels = target[self.task.first_open :]
-        broken = self.task.tables.broken(labels, self.n_jobs).any(axis=1)
-        return {"broken": int(broken.sum()), "switched": 0 if old is None else int(np.sum(labels != old))}
+        switched = 0 if old is None else int(np.sum(labels != old))
+        return {"broken": self.task.n_broken(labels, self.n_jobs), "switched": switched}

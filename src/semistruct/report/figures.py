@@ -130,10 +130,7 @@ def by_time(view: View) -> Figure:
     axes = figure.subplots()
     height = 0.8 / len(view.sizes)
     for k, size in enumerate(view.sizes):
-        means = [
-            statistics.mean([r["seconds"]["fit"] + r["seconds"]["search"] for r in view.runs(m, size).values()])
-            for m in view.methods
-        ]
+        means = [view.seconds(method, size) for method in view.methods]
         places = [i + (k - (len(view.sizes) - 1) / 2) * height for i in range(len(view.methods))]
         axes.barh(places, means, height * 0.9, color=CYCLE[k], label=f"{view.name_of(size)} labelled")
     axes.set_yticks(range(len(view.methods)), [LINEUP[m].title for m in view.methods])

@@ -66,7 +66,7 @@ def _row(view: View, method: str, size: str, decoding: str, best: str) -> dict[s
     against = None if method == best else view.against(best, method, size, decoding)
     figure = None if view.synthetic else published(view.corpus, method, decoding, view.frame["setting"])
     value = None if figure is None else figure.at(size)
-    spread, runs = statistics.deviation(scores), view.runs(method, size).values()
+    spread = statistics.deviation(scores)
     return {
         "corpus": view.corpus,
         "synthetic": int(view.synthetic),
@@ -85,5 +85,5 @@ def _row(view: View, method: str, size: str, decoding: str, best: str) -> dict[s
         "p_sequences": "" if against is None else f"{against.bootstrap:.6g}",
         "published": "" if value is None else value,
         "published_by": "" if figure is None or value is None else f"{figure.source} {figure.setting}".strip(),
-        "seconds": f"{statistics.mean([run['seconds']['fit'] + run['seconds']['search'] for run in runs]):.3f}",
+        "seconds": f"{view.seconds(method, size):.3f}",
     }

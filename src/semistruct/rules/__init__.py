@@ -10,22 +10,6 @@ from semistruct.rules.vocabulary.order import ChangeOnlyOn, Follows, NeverFollow
 from semistruct.rules.vocabulary.words import Pattern, Words
 
 __all__ = [
-    "AtMostOnce",
-    "ChangeOnlyOn",
-    "Count",
-    "EndsWith",
-    "ExactlyOnce",
-    "Follows",
-    "Function",
-    "MaxLength",
-    "MinLength",
-    "NeverFollows",
-    "Order",
-    "Pattern",
-    "Present",
-    "Proportion",
-    "Rule",
-    "Rules",
-    "StartsWith",
-    "Words",
-]
+    "AtMostOnce", "ChangeOnlyOn", "Count", "EndsWith", "ExactlyOnce", "Follows", "Function", "MaxLength", "MinLength",
+    "NeverFollows", "Order", "Pattern", "Present", "Proportion", "Rule", "Rules", "StartsWith", "Words",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""A set of rules, and its plain-Python meaning."""
+"""A set of rules, and what they count, in plain Python."""
 
 from __future__ import annotations
 
@@ -107,28 +107,6 @@ class Rules:
         """The rules as arrays for sequences X; label y is labels[y]."""
         self.check_labels(labels)
         return compile_rules(self.rules, X, labels)
-
-    def penalty(self, X: Sequence[Any], y: Sequence[Sequence[str]], labels: Sequence[str]) -> float:
-        """What a labelling costs, by definition: slow, and what all fast ways are tested against."""
-        total = 0.0
-        for rule in self.rules:
-            for group in _priced_together(rule.terms(labels)):
-                if rule.level == "corpus":
-                    distances = [[term.distance(corpus_value(rule, term, X, y)) for term in group]]
-                else:
-                    distances = [
-                        [term.distance(value(rule, term, tokens, row, f"sequence {i}")) for term in group]
-                        for i, (tokens, row) in enumerate(zip(X, y, strict=True))
-                    ]
-                for row in distances:
-                    v = sum(d > 0 for d in row) if group[0].joint else row[0]
-                    total += rule.cost * v**rule.power
-        return total
-
-
-def _priced_together(terms: list[Term]) -> list[list[Term]]:
-    """Joint terms in one group, others each alone."""
-    return [terms] if terms and terms[0].joint else [[term] for term in terms]
 
 
 def value(rule: Rule, term: Term, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:

@@ -92,13 +92,6 @@ class DualState:
         sets = kernels.Sets(*(arrays[name] for name in kernels.Sets._fields))
         return cls(sets, ChainWeights(arrays["tokens"], arrays["trans"]), arrays["weight"])
 
-    def working_set(self, i: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The labellings (k, T), their dual variables (k,) and losses (k,) of example i; the first is the target."""
-        s, k = self.sets, int(self.sets.used[i])
-        slots = slice(s.slot_start[i], s.slot_start[i] + k)
-        labels = s.labels[s.label_start[i] : s.label_start[i + 1]].reshape(s.room[i], -1)
-        return labels[:k], s.alpha[slots], s.loss[slots]
-
     def grow(self, full: np.ndarray) -> None:
         """Double the room of the marked examples."""
         old, room = self.sets, np.where(full, 2 * self.sets.room, self.sets.room)
@@ -164,7 +157,7 @@ def solve(
     seed: int = 0,
     n_jobs: int | None = None,
     watch: Watch | None = None,
-    bench: Callable[[Problem, DualState | None, int | None], Workbench] | None = None,
+    bench: Bench | None = None,
 ) -> Solution:
     """Minimise P until the duality gap is at most tol * P; warns when max_passes come first.
 
@@ -259,6 +252,7 @@ class Workbench:
         return float(0.5 * (w @ w + t @ t) + self.problem.weight @ self.hinge)
 
 
+Bench = Callable[[Problem, DualState | None, int | None], Workbench]
 _known_rows: WeakKeyDictionary[SequenceBatch, kernels.Sequences] = WeakKeyDictionary()
 
 
