@@ -1,5 +1,6 @@
 """Rules as statements about expectations: the rows of every kind of rule, what they cost, and what has none."""
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import brute_projection
 from rule_strategies import EVERY_KIND, built, corpora, descriptions, has_expectation
 from semistruct.errors import ParameterError
-from semistruct.expectations.rows import Expectations, Rows
+from semistruct.expectations.rows import LARGEST, Expectations, Rows
 from semistruct.rules import AtMostOnce, Function, MaxLength, MinLength, Order, Rules, StartsWith
 
 ROUNDING = 1e-9
@@ -146,7 +147,9 @@ def test_multipliers_lie_between_prices():
     rows = Rows(
         np.eye(3), np.zeros(3), np.zeros(3), np.array([2.0, 3.0, inf]), np.array([True, False, True]), np.arange(3)
     )
-    assert_array_equal(rows.low, [-2.0, 0.0, -inf])
+    assert_array_equal(rows.low, [-2.0, 0.0, -LARGEST])
+    assert_array_equal(rows.high, [2.0, 3.0, LARGEST])
+    assert_array_equal(replace(rows, slack=np.ones(3)).high, [2.0, 3.0, inf])
 
 
 def test_costs_by_hand():

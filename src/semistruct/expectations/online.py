@@ -9,7 +9,7 @@ import numpy as np
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
 from semistruct.expectations.online_kernels import CorpusRows, Course, learn_online
-from semistruct.expectations.projection import LARGEST, Multipliers, Projection, Projector, instance_rows
+from semistruct.expectations.projection import Multipliers, Projection, Projector, instance_rows
 from semistruct.expectations.projection_kernels import Field, Problem
 from semistruct.rules.tables import Costs, shifted
 
@@ -53,8 +53,8 @@ class OnlineLearner:
                 rows.a,
                 rows.bound,
                 rows.slack,
-                low=np.maximum(rows.low, -LARGEST),
-                high=np.minimum(rows.price, LARGEST),
+                low=rows.low,
+                high=rows.high,
                 unit=1.0 / np.sqrt(rows.slack + np.abs(rows.a) @ projection.expected.sum(axis=0) + 1.0),
             ),
             multipliers.instance,

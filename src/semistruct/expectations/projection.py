@@ -29,8 +29,6 @@ from semistruct.expectations.projection_kernels import (
 from semistruct.expectations.rows import Expectations, Rows
 from semistruct.threads import spread
 
-LARGEST = 1e4  # no multiplier is larger: exp(-LARGEST) is 0
-
 
 @dataclass(frozen=True)
 class Multipliers:
@@ -169,7 +167,7 @@ class _Dual:
             f = -last.dual + float(rows.bound @ x + 0.5 * rows.slack @ x**2)
             return f, unit * (rows.bound + rows.slack * x - rows.a @ last.expected.sum(axis=0))
 
-        low, high = np.maximum(rows.low, -LARGEST) / unit, np.minimum(rows.price, LARGEST) / unit
+        low, high = rows.low / unit, rows.high / unit
         tol = self.projector.tol * np.sqrt(len(self.batch))
         options = {"maxiter": rounds, "gtol": tol, "ftol": 0.0, "maxcor": len(rows) + 5}
         found = minimize(
@@ -185,5 +183,5 @@ def instance_rows(expectations: Expectations) -> InstanceRows:
     rows: Rows = expectations.instance
     term = np.abs(rows.a).argmax(axis=1) if len(rows) else np.zeros(0, np.int64)
     sign = rows.a[np.arange(len(rows)), term]
-    low, high = np.maximum(rows.low, -LARGEST), np.minimum(rows.price, LARGEST)
+    low, high = rows.low, rows.high
     return InstanceRows(term, sign, rows.bound, rows.slack, low, high, expectations.instance_scale())

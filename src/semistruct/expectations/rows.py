@@ -22,6 +22,8 @@ from semistruct.rules.event_kernels import ITSELF, PER_SEQUENCE, PER_TOKEN
 from semistruct.rules.events import StepEvent, TokenEvent
 from semistruct.rules.tables import RuleTables
 
+LARGEST = 1e4  # multiplier of a hard rule: exp(-LARGEST) is 0
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -38,9 +40,14 @@ class Rows:
         return len(self.bound)
 
     @property
+    def high(self) -> np.ndarray:
+        """The largest value of each multiplier: the price, or where violations have no probability any more."""
+        return np.where(self.slack > 0, self.price, np.minimum(self.price, LARGEST))
+
+    @property
     def low(self) -> np.ndarray:
-        """The least value of each multiplier; the largest is the price."""
-        return np.where(self.equal, -self.price, 0.0)
+        """The least value of each multiplier."""
+        return np.where(self.equal, -self.high, 0.0)
 
     def beyond(self, expected: np.ndarray) -> np.ndarray:
         """xi (..., J) for E[a.c] (..., J)."""

@@ -256,7 +256,7 @@ class Builder:
             raise TypeError(f"a {type(event).__name__} enters nothing, so it would never be counted")
 
     def _size(self) -> int:
-        return sum(map(len, (self._tokens, self._steps, self._lengths, self._orders)))
+        return len(self._tokens) + len(self._steps) + len(self._lengths) + len(self._orders)
 
     def passes(self, test: WordTest) -> np.ndarray:
         """Every distinct word is tested once."""
