@@ -399,7 +399,10 @@ def bad_options(home, out):
         "unknown format": (["train", *train, "--format", "tvs"], "'tvs'"),
         "unknown scheme": (["train", *train, "--scheme", "BIO"], "'BIO'; did you mean 'bio'?"),
         "unknown encoding": (["train", *train, "--encoding", "utf-99"], "utf-99"),
-        "label column out of range": (["train", *train, "--label-column", "5"], "train.tsv:1: no label column 5"),
+        "label column out of range": (
+            ["train", *train, "--label-column", "5"],
+            "train.tsv:1: there is no label column 5",
+        ),
         "label column in words": (["train", *train, "--label-column", "last"], "'last'"),
         "no labels": (["train", home / "refs.txt", "-o", out / "m"], str(home / "refs.txt")),
         "no labels in dev": (["train", *train, "-d", home / "refs.txt"], str(home / "refs.txt")),
@@ -497,7 +500,7 @@ def test_an_input_is_not_overwritten(rejected, home, tmp_path, case):
         write(tmp_path, name, (home / source).read_bytes())
     write(tmp_path, "r.yaml", "rules:\n  - starts_with: author\n")
     (tmp_path / "link.tsv").symlink_to(tmp_path / "x.tsv")
-    wanted = "both the model and the plot" if case == "model and plot" else "is an input too, and would be overwritten"
+    wanted = "both the model and the plot" if case == "model and plot" else "is also an input and would be overwritten"
     assert wanted in rejected(tmp_path, *overwriting(home, tmp_path)[case])
 
 

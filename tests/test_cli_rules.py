@@ -68,13 +68,13 @@ def test_rules_on_data(good, home):
     assert "! 2 pp is b 2 1 50.0%" in lines
     assert "3 pp or xx is c 3 2 66.7%" in lines
     assert "5 order b, c 0 0 -" in lines
-    assert "! the labelled data contradicts this rule" in lines
+    assert "! the labelled data often breaks this rule" in lines
     assert f"{home / 'data.jsonl'}:2, token 3: B/a xx/c »pp/c«" in lines
     assert "blocks" not in out
     assert "share of a: 0.5, wanted at least 0.9" in lines
     assert "share of b: 0.167, wanted 0.1" in lines
     assert "rules 2 and 3 contradict each other: no label is left for the token 'pp'" in lines
-    assert "0 of 2 sequences obey all rules for single sequences" in lines
+    assert "0 of 2 sequences obey all instance rules" in lines
     assert "left out because of unknown labels: 1" in lines
     assert "»" not in good("rules", home / "rules.yaml", "--on", home / "data.jsonl", "--examples", 0)
 
@@ -123,7 +123,7 @@ def bad(home):
         "bad rules": ([home / "bad.yaml"], "bad.yaml:4: present: weight: should be greater than 0"),
         "bad rules on data": ([home / "bad.yaml", "--on", data], "bad.yaml:4: present: weight: "),
         "missing data": ([rules, "--on", home / "none.tsv"], "none.tsv: cannot read: no such file"),
-        "no labels": ([rules, "--on", home / "text.txt"], "text.txt: no sequence is labelled throughout"),
+        "no labels": ([rules, "--on", home / "text.txt"], "text.txt: no sequence is fully labelled"),
         "unknown label": ([home / "other.yaml", "--on", data], "other.yaml: rule 'starts with aa' in line 2: unknown "),
         "label column": ([rules, "--on", data, "--label-column", "x"], "--label-column is 'x'"),
     }

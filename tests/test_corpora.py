@@ -288,9 +288,9 @@ def test_get(good, publish, server, tmp_path, monkeypatch):
     ("args", "message"),
     [
         (["get", "apartments"], "apartments: its public place .* is gone; .*--format transposed.*data make apartments"),
-        (["get", "nonesuch"], "no corpus is called 'nonesuch'; there are citations, headers, apartments"),
+        (["get", "nonesuch"], "there is no corpus 'nonesuch'; there are citations, headers, apartments"),
         (["get", "headers"], "tagged_headers.txt: the server answers 404"),
-        (["make", "headers"], "no synthetic corpus is called 'headers'; there are citations, apartments"),
+        (["make", "headers"], "there is no synthetic corpus 'headers'; there are citations, apartments"),
     ],
 )
 def test_what_cannot_be_had(run, server, tmp_path, monkeypatch, args, message):

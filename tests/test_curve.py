@@ -103,16 +103,16 @@ def test_the_expected_gain_follows_a_power_law():
 
 def test_wrong_usage(home, run, tmp_path):
     corpus = read(home / "labelled.tsv")
-    with pytest.raises(ParameterError, match="sizes go from 1 to 7: a part of the 14 labelled sequences is held out"):
+    with pytest.raises(ParameterError, match="must be from 1 to 7: a part of the 14 labelled sequences is held out"):
         learning_curve(corpus, None, None, folds=2, sizes=[3, 8])
-    with pytest.raises(DataError, match="14 sequences are labelled throughout, too few for 20 parts"):
+    with pytest.raises(DataError, match="14 sequences are fully labelled, too few for 20 parts"):
         learning_curve(corpus, None, None, folds=20)
     for args, told in (
         (["--sizes", "few"], "--sizes is 'few', expected numbers such as 5,10,20"),
         (["-o", tmp_path / "curve.pdf"], "a plot is written as .png or .svg"),
         (["-o", tmp_path / "none" / "curve.png"], "cannot write: no such folder"),
         (["-r", "nothing"], "no rules file nothing"),
-        (["--label-column", "5"], "labelled.tsv:1: no label column 5"),
+        (["--label-column", "5"], "labelled.tsv:1: there is no label column 5"),
         (["--scheme", "BIO"], "no label scheme 'BIO'"),
     ):
         code, out, err = run("curve", home / "labelled.tsv", *args)

@@ -390,7 +390,7 @@ NAN, INF = float("nan"), float("inf")
         (StartsWith, "a", {"weight": NAN}, "weight.*finite.*nan"),
         (StartsWith, "a", {"weight": INF}, "weight.*finite.*inf"),
         (StartsWith, "a", {"weight": "soft"}, "weight.*'soft'"),
-        (StartsWith, "a", {"weigth": 1}, "no entry is called 'weigth'; did you mean 'weight'"),
+        (StartsWith, "a", {"weigth": 1}, "there is no entry 'weigth'; did you mean 'weight'"),
         (StartsWith, "a", {"penalty": "cubic"}, "penalty.*'cubic'"),
         (StartsWith, "a", {"name": ""}, "name"),
         (StartsWith, "a", {"level": "corpus"}, "no corpus level"),

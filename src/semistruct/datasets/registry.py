@@ -1,4 +1,4 @@
-"""The corpora that semistruct knows: where they are, and how to get them."""
+"""The corpora that semistruct knows by name: where they are, and how to get them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from semistruct.errors import DataError, ParameterError, meant
 
 CPF = "vwz/CPF/a653e1aacc15ed8058a25f0f1050931d65458f0b/Data/NER/Citation/features"
 PARSCIT = "knmnyn/ParsCit/120a7583012ab5a6e11e73d89a98c65b649dd6e7/crfpp/traindata"
-TERMS = "other people's data, no part of semistruct: see the origin for its terms before you pass it on"
+TERMS = "other people's data, not part of semistruct: check the terms at its origin before you pass it on"
 
 
 @dataclass(frozen=True)
 class Known:
-    """A corpus: `files` are its raw files by their role, `convert` makes the parts of them."""
+    """A corpus: `files` are its raw files by their role, `convert` turns them into the parts."""
 
     what: str
     sizes: str
@@ -36,7 +36,7 @@ class Known:
 CORPORA = {
     "citations": Known(
         what="references of computer science, 13 fields, 36 tokens on average",
-        sizes="300 train, 100 dev, 100 test, 999 unlabelled",
+        sizes="300 train, 100 dev, 100 test, 999 in the pool",
         origin="A. McCallum's Cora references, as split by V. W. Zheng and K. C.-C. Chang (2016): github.com/vwz/CPF",
         terms=TERMS,
         files={
@@ -57,7 +57,7 @@ CORPORA = {
     ),
     "headers": Known(
         what="title pages of research papers, 12 fields, 71 tokens on average, line ends are tokens",
-        sizes="100 train, 100 dev, 100 test in the order of the file, the rest (about 630) unlabelled",
+        sizes="100 train, 100 dev, 100 test in the order of the file, the rest (about 630) in the pool",
         origin="K. Seymore, A. McCallum and R. Rosenfeld (1999), in github.com/knmnyn/ParsCit",
         terms=TERMS,
         files={
@@ -69,8 +69,8 @@ CORPORA = {
     ),
     "apartments": Known(
         what="adverts of apartments, 12 fields, 119 tokens on average, line ends are tokens",
-        sizes="102 train, 100 dev, 100 test, 8465 unlabelled",
-        origin="T. Grenager, D. Klein and C. D. Manning (2005); not public any more",
+        sizes="102 train, 100 dev, 100 test, 8465 in the pool",
+        origin="T. Grenager, D. Klein and C. D. Manning (2005); no longer public",
         terms=TERMS,
         missing="its public place (stanford.edu/~grenager/data/unsupie.tgz) is gone; every command reads a copy you "
         "hold, with --format transposed if it has one line per column, and `semistruct data make apartments` makes "
@@ -82,7 +82,8 @@ CORPORA = {
 def get(name: str, *, place: str | None = None, show: Show | None = None) -> conversion.Parts:
     """The parts of a corpus (train, dev, test, pool), fetched if it is not in the cache.
 
-    place  a server to take the place of the public one;  show(file, bytes so far, bytes in all) is told of progress
+    place  a server to use instead of the public one
+    show   called during a transfer with the file, the bytes so far and the bytes in all
     """
     known = named(name)
     if known.convert is None:
@@ -94,5 +95,5 @@ def get(name: str, *, place: str | None = None, show: Show | None = None) -> con
 
 def named(name: str) -> Known:
     if name not in CORPORA:
-        raise ParameterError(f"no corpus is called {name!r}; {meant(name, CORPORA)}")
+        raise ParameterError(f"there is no corpus {name!r}; {meant(name, CORPORA)}")
     return CORPORA[name]

@@ -1,4 +1,4 @@
-"""Token accuracies that others have published, in percent, to stand beside ours; and what to know about them."""
+"""Token accuracies that others have published, in percent, to compare with ours; and notes on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SOURCES = {
 class Figure:
     """Accuracies for 5, 20 and all labelled sequences; None where there is none.
 
-    setting  "inductive" or "transductive", "" for supervised methods, which have no unlabelled data
+    setting  "inductive" or "transductive", "" for supervised methods, which have no pool
     """
 
     corpus: str
@@ -91,7 +91,7 @@ PRINTED = {
 
 MEANINGS = (
     'The letter "I" has two meanings in these papers. In DASO, AP and BSS "(I)" is inductive: the test sequences were '
-    'not among the unlabelled ones; "(T)", or "no I" in BSS, is transductive. In CODL and YU "I" is inference: rules '
+    'not in the pool; "(T)", or "no I" in BSS, is transductive. In CODL and YU "I" is inference: rules '
     'were used at prediction (in YU: as features), and "no I" means that they were not. Our columns are named by what '
     "was done: inductive or transductive, plain or under the rules."
 )
@@ -108,6 +108,6 @@ MISPRINTS = {
 
 
 def published(corpus: str, method: str, decoding: str, setting: str) -> Figure | None:
-    """The figure to compare with: of the same setting if there is one, else of the other."""
+    """The figure to compare with: of the same setting if there is one, otherwise of the other."""
     found = [f for f in FIGURES if (f.corpus, f.method, f.decoding) == (corpus, method, decoding)]
     return next((f for f in found if f.setting in ("", setting)), found[0] if found else None)

@@ -1,4 +1,4 @@
-"""The annealed structural SVM: labels, unlabelled data and rules together."""
+"""The annealed structural SVM: labels, a pool and rules together."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ MAX_PASSES = 1000
 
 
 class AnnealedSSVM(PathMethod):
-    """Large-margin chain model from labelled and unlabelled sequences and rules:
+    """Large-margin chain model from labelled sequences, a pool and rules:
 
         min_{w, y}  1/2 ||w||^2 + C sum_i H_i(w) + C_u sum_j H_j(w; y_j) + penalty(y)
 
-    over the weights w and the labels y of the unlabelled sequences, H being the structured hinge loss of `SSVM`.  It
+    over the weights w and the labels y of the pool, H being the structured hinge loss of `SSVM`.  It
     starts from the supervised solution and alternates between matching labels to model and rules and learning, while
     C_u grows along a schedule.
 
     Parameters
     ----------
-    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
+    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, or by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
     rules : the rules
-    schedule : growing weights of all unlabelled data together: a list, relative to that of all labelled data;
+    schedule : growing weights of the whole pool: a list, relative to the weight of all labelled data;
         "relative" for a good one; "printed" for the absolute 0.0001, 0.0003, ..., 1 of the paper
-    rounds : of matching and learning for each weight; fewer if the labels settle
+    rounds : of matching and learning for each weight; stops early when the labels no longer change
     moves : "spans", or the single-label switching of the paper: "tokens" (fast), "printed" (literally)
     match_by : "slack" lowers the objective; "score" follows the scores of the model, where that does not raise it
     select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
         fewest known mistakes (see `semistruct.fitting.points`); "last"; "auto": "dev" if there is dev data, else
-        "labels-free".  The supervised start is a point too, so that unlabelled data that hurts is left alone.
+        "labels-free".  The supervised start is a point too, so that a pool that hurts is ignored.
     tol : the relative duality gap to reach in learning
     n_jobs : threads, None for all; does not change the result
     random_state : seed of the order in which examples are visited
@@ -55,11 +55,11 @@ class AnnealedSSVM(PathMethod):
     Attributes
     ----------
     model_ : labels, features and weights of the chosen point
-    labels_ : the labels of the unlabelled sequences at the chosen point, those of X (y is None) first
+    labels_ : the labels of the sequences without labels at the chosen point, those of X (y is None) first
     C_, search_ : as for `SSVM`
     history_ : list of dicts, one per half-step: C_u, round, step, objective, penalty, broken, switched, ...
     path_ : list of dicts, one per point: C_u, dev_accuracy, mistakes, chosen
-    explanation_ : the rules the supervised model broke and those still broken, and which labels moved
+    explanation_ : the rules that the supervised model broke, those still broken, and which labels changed
     stop_ : "finished" or "interrupted"
     """
 
@@ -69,7 +69,7 @@ class AnnealedSSVM(PathMethod):
         Line("annealed SSVM, our rules", 41, "-ours", rules="ours", quick=QUICK),
     )
     axis: ClassVar = "C_u"
-    axis_text: ClassVar = "weight of each unlabelled sequence"
+    axis_text: ClassVar = "weight of each sequence of the pool"
     checks: ClassVar = {
         "schedule": params.the_word("relative") | params.the_word("printed") | params.growing,
         "moves": params.the_word("spans") | params.the_word("tokens") | params.the_word("printed"),

@@ -26,19 +26,19 @@ class AlternatingProjections(ProjectedMethod):
 
         min_{w, q}  1/2 ||w||^2 - C sum_i log p_w(y_i) + C gamma ( sum_j KL(q_j || p_w) + cost of what rules expect )
 
-    It differs from `PosteriorRegularization` in how it weighs things: an unlabelled sequence has gamma times the weight
-    of a labelled one, and to miss a target by x events costs x^2 / (2 beta), whether they are few or many.
+    It differs from `PosteriorRegularization` in how it weighs things: a sequence of the pool has gamma times the
+    weight of a labelled one, and missing a target by x events costs x^2 / (2 beta), whether they are few or many.
 
     Parameters
     ----------
-    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
+    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, or by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    rules : the rules; lengths, order and functions have no expectation on a chain and are refused
-    gamma : the weight of an unlabelled sequence relative to that of a labelled one
-    beta : how soft corpus rules are whose weight was left open, in events
+    rules : the rules; those about lengths, order and functions are refused, as a chain has no expectation of them
+    gamma : the weight of a sequence of the pool relative to that of a labelled one
+    beta : how soft corpus rules without a weight are, in events
     instance_beta : the same for instance rules
     rounds : of projecting and learning; each is a point of the path
-    online : learn by stochastic gradient, one sequence at a time, each projected when it is met
+    online : learn by stochastic gradient, one sequence at a time, each projected when its turn comes
     eta : (online) the length of the first step; step t has eta / (1 + eta t / n)
     learn_iterations, project_iterations : limits of L-BFGS in a round
     select : which point becomes the model, as for `AnnealedSSVM`

@@ -31,39 +31,39 @@ class CODL(PathMethod):
     """Constraint-driven learning (Chang, Ratinov and Roth, ACL 2007) with any supervised method:
 
         w_0 = learn(labelled sequences),  w = w_0
-        repeat:  T = the k best labellings of every unlabelled sequence by  score(y; w) - penalty(y)
+        repeat:  T = the k best labellings of every sequence of the pool by  score(y; w) - penalty(y)
                  w = gamma w_0 + (1 - gamma) learn(T)
 
-    The last line is about the probabilities of an HMM, and about the weights of other methods.  Labelled sequences
-    speak through w_0 alone.  Rules for a whole corpus play no part in it.  Without rules and with k=1 this is hard
+    The last line mixes the probabilities of an HMM, or the weights of other methods.  Labelled sequences have an
+    influence through w_0 only.  Corpus rules are not used.  Without rules and with k=1 this is hard
     expectation-maximisation, held back by w_0.
 
     Parameters
     ----------
     base : the supervised method that learns, e.g. SSVM(); None for HMM().  Features and C are its own.
     rules : the rules
-    k : how many labellings of a sequence are learned, all with equal weight; fewer where there are no more.  Methods
-        that cannot learn several labellings at once get copies, which takes them k times as long.
+    k : how many labellings of a sequence are learned, all with equal weight; fewer if there are not as many.  Methods
+        that cannot learn several labellings at once get copies, which takes k times as long.
     gamma : the share of w_0 in the weights
     rounds : of labelling and learning
-    penalty : what a broken rule costs whose weight was left open, in units of the scores (logarithms for an HMM)
-    beam : how many prefixes the search for labellings keeps, but no fewer than k; None for so many that it is almost
+    penalty : what breaking a rule without a weight costs, in units of the scores (logarithms for an HMM)
+    beam : how many prefixes the search for labellings keeps, but no fewer than k; None for enough to be almost
         always exact
     select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
         fewest known mistakes (see `semistruct.fitting.points`); "last"; "auto": "dev" if there is dev data, else
-        "labels-free".  The supervised start is a point too, so that unlabelled data that hurts is left alone.
+        "labels-free".  The supervised start is a point too, so that a pool that hurts is ignored.
     n_jobs : threads, None for all; does not change the result
-    random_state : seed of the folds by which the base chooses C, if it has to
+    random_state : seed of the folds by which the base chooses C, if C is "auto"
 
     Attributes
     ----------
     model_ : labels, features and weights of the chosen point
-    labels_ : the labels of the unlabelled sequences at the chosen point, those of X (y is None) first
+    labels_ : the labels of the sequences without labels at the chosen point, those of X (y is None) first
     C_, search_ : as for the supervised methods
     history_ : list of dicts, one per half-step: cycle, step ("label" or "learn"), objective, penalty, broken, switched,
         exact; the objective is the score of the known labels and the best labellings together, less the penalty
     path_ : list of dicts, one per point: cycle, dev_accuracy, mistakes, chosen
-    explanation_ : the rules the supervised model broke and those still broken, and which labels moved
+    explanation_ : the rules that the supervised model broke, those still broken, and which labels changed
     stop_ : "finished" or "interrupted"
     """
 
@@ -109,12 +109,12 @@ class CODL(PathMethod):
 
     @property
     def features(self) -> str | Sequence[str]:  # type: ignore[override]
-        """Those of the base."""
+        """The features of the base."""
         return self._base.features
 
     @property
     def C(self) -> float | str:  # type: ignore[override]
-        """That of the base."""
+        """The learner of the base."""
         return self._base.C
 
     @property
@@ -133,7 +133,7 @@ class CODL(PathMethod):
         tables = task.tables
         ignored = [rule.text for rule in (*tables.rules, *tables.functions) if rule.level == "corpus"]
         if ignored:
-            problem = f"CODL learns from rules for single sequences only, not from {', '.join(map(repr, ignored))}"
+            problem = f"CODL learns from instance rules only, not from {', '.join(map(repr, ignored))}"
             warnings.warn(problem, RuleWarning, stacklevel=3)
 
     def _stages(self, task: Task) -> list[float]:
@@ -166,7 +166,7 @@ class CODL(PathMethod):
         )  # fmt: skip
 
     def _compared(self, task: Task, state: State, found: Found) -> dict[str, Any]:
-        """What there is to say of new labels and how they differ from those of the state."""
+        """The details of new labels, and how they differ from those of the state."""
         old, best = state.labels, found.labels[0]
         if old is None:
             old = decode(task.opened, state.chain, known=task.open_known, n_jobs=self.n_jobs)[0]
@@ -191,7 +191,7 @@ def shares(found: Found) -> np.ndarray:
 
 
 def blend(learned: ChainWeights, supervised: ChainWeights, gamma: float) -> ChainWeights:
-    """Of two models, gamma of the second, for learners that have no way of their own."""
+    """A mixture of two models, with the share gamma of the second; for learners without a way of their own."""
     return ChainWeights(
         gamma * supervised.tokens + (1 - gamma) * learned.tokens,
         gamma * supervised.trans + (1 - gamma) * learned.trans,

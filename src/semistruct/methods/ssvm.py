@@ -21,17 +21,17 @@ class SSVM(SupervisedMethod):
 
         H_i(w) = max_y [ L(y_i, y) + w.f(x_i, y) ] - w.f(x_i, y_i),    L = number of wrong labels.
 
-    Unlabelled sequences teach it nothing.  Unknown labels within a sequence are filled in with the best labelling
+    Sequences without labels are ignored.  Unknown labels within a sequence are filled in with the best labelling
     that agrees with the known ones, in turns with learning; they carry no loss.
 
     Parameters
     ----------
-    C : weight of the losses, or "auto": the best of a grid on the dev data, else by cross-validation
+    C : weight of the losses, or "auto": the best of a grid on dev data, or by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
     rules : Rules; they do not change what is learned, but `predict(X, rules=True)` obeys them, hard
         ones always and others as far as `semistruct.fitting.trust` makes them weigh
     tol : the relative duality gap to reach
-    max_passes : give up, with a warning, after so many passes over the data
+    max_passes : stop with a warning after this many passes over the data
     n_jobs : threads, None for all; does not change the result
     random_state : seed of the order in which examples are visited
 
