@@ -206,7 +206,7 @@ def test_several_inputs_are_labelled_one_after_another(good, home):
 
 def test_more_sequences_than_are_labelled_at_a_time(good, home, monkeypatch):
     whole = good("predict", home / "refs.model", home / "test.tsv")
-    monkeypatch.setattr("semistruct.cli.commands.CHUNK", 3)
+    monkeypatch.setattr("semistruct.cli.labelling.CHUNK", 3)
     assert good("predict", home / "refs.model", home / "test.tsv") == whole
 
 
@@ -515,7 +515,7 @@ def test_wrong_usage_exits_with_2(run, args):
 
 # ---- help
 
-COMMANDS = [[], ["train"], ["predict"], ["evaluate"], ["dump"], ["demo"], ["data"]]
+COMMANDS = [[], ["train"], ["methods"], ["predict"], ["evaluate"], ["dump"], ["rules"], ["curve"], ["demo"], ["data"]]
 COMMANDS += [["data", name] for name in ("list", "get", "make")]
 
 

@@ -75,7 +75,7 @@ def test_rules_on_data(good, home):
     assert "share of b: 0.167, wanted 0.1" in lines
     assert "rules 2 and 3 contradict each other: no label is left for the token 'pp'" in lines
     assert "0 of 2 sequences obey all instance rules" in lines
-    assert "left out because of unknown labels: 1" in lines
+    assert "sequences skipped because of unknown labels: 1" in lines
     assert "»" not in good("rules", home / "rules.yaml", "--on", home / "data.jsonl", "--examples", 0)
 
 

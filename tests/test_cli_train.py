@@ -98,7 +98,7 @@ def test_training_reports_in_words(good, home, tmp_path):
     args = train(home, tmp_path / "m", "-d", home / "dev.tsv")
     result = json.loads(good(*args, "--json"))
     out = good(*args)
-    assert "labels from 6 labelled sequences and a pool of 25 in" in out
+    assert "labels from 6 sequences and a pool of 25 in" in out
     lines = [line for line in out.splitlines() if line.split()[:1] and line.split()[0] != "C"]
     table = lines[next(i for i, line in enumerate(lines) if line.startswith("C_u")) :][:4]
     for line, point in zip(table[1:], result["path"], strict=True):
@@ -306,7 +306,7 @@ WRONG = {
     "no dev": (["-u", "POOL", "--select", "dev"], "there is no dev data"),
     "no such pool": (["-u", "OUT/none.txt"], "none.txt: cannot read"),
     "no such rules": (["-r", "OUT/none.yaml"], "no rules file"),
-    "plot of another kind": (["-u", "POOL", "--plot", "OUT/x.doc"], "x.doc: a plot is written as .png or .svg"),
+    "plot of another kind": (["-u", "POOL", "--plot", "OUT/x.doc"], "x.doc: a plot must be a .png or .svg file"),
     "plot nowhere": (["-u", "POOL", "--plot", "OUT/none/x.png"], "cannot write: no such folder"),
     "unknown label": (["-u", "POOL", "-r", "OUT/odd.yaml"], "unknown label 'autor'; did you mean 'author'?"),
 }
@@ -343,7 +343,7 @@ def test_predictions_obey_the_rules_of_the_model(good, home):
 @pytest.mark.filterwarnings("default::semistruct.errors.RuleWarning")
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_contradicting_rules_are_told_with_the_place(run, home, tmp_path, monkeypatch, command):
-    monkeypatch.setattr("semistruct.cli.commands.CHUNK", 2)
+    monkeypatch.setattr("semistruct.cli.labelling.CHUNK", 2)
     (tmp_path / "odd.tsv").write_text("A\tauthor\n.\tauthor\n\nB\tauthor\nb\tauthor\n\nodd\tauthor\n.\tauthor\n")
     hard = "    weight: hard\n"
     odd = f"rules:\n  - words: [odd]\n    are: title\n{hard}  - words: [odd]\n    are: date\n{hard}"

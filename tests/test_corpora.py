@@ -273,6 +273,7 @@ def test_get(good, publish, server, tmp_path, monkeypatch):
     out = good("data", "get", "citations", "-o", tmp_path / "new" / "folder")
     folder = tmp_path / "new" / "folder"
     assert f"{folder / 'train.tsv'}: 2 sequences" in out
+    assert f"{folder / 'unlabeled.txt'}: 2 sequences" in out
     assert left_behind(folder) == ["dev.tsv", "test.tsv", "train.tsv", "unlabeled.txt"]
     assert (folder / "train.tsv").read_text() == "A\tauthor\n.\tauthor\nSorting\ttitle\n\nB\tauthor\n\n"
     assert (folder / "unlabeled.txt").read_text() == "F\nG\n\nH\n\n"

@@ -66,7 +66,7 @@ def test_the_command_is_the_librarys(home, found, good, tmp_path):
 
 def test_the_curve_in_words(home, good):
     out = good("curve", home / "labelled.tsv", *QUICK)
-    assert "token accuracy without rules, mean ± spread over 2 parts held out:" in out
+    assert "token accuracy without rules, mean ± spread over 2 held-out parts:" in out
     lines = [line.split() for line in out.splitlines()]
     assert [line[0] for line in lines if line and line[0].isdigit()] == ["3", "6"]
     assert "With 6 labelled sequences: annealed" in out
@@ -109,7 +109,7 @@ def test_wrong_usage(home, run, tmp_path):
         learning_curve(corpus, None, None, folds=20)
     for args, told in (
         (["--sizes", "few"], "--sizes is 'few', expected numbers such as 5,10,20"),
-        (["-o", tmp_path / "curve.pdf"], "a plot is written as .png or .svg"),
+        (["-o", tmp_path / "curve.pdf"], "a plot must be a .png or .svg file"),
         (["-o", tmp_path / "none" / "curve.png"], "cannot write: no such folder"),
         (["-r", "nothing"], "no rules file nothing"),
         (["--label-column", "5"], "labelled.tsv:1: there is no label column 5"),

@@ -233,9 +233,9 @@ def test_windows(spec, window):
     ("features", "message"),
     [
         ([], "the list is empty"),
-        ("lowr", "called 'lowr'; did you mean 'lower'"),
+        ("lowr", "there is no template or feature set 'lowr'; did you mean 'lower'"),
         ("papre", "did you mean 'paper'"),
-        ("zzzzz", "called 'zzzzz'; there are default, paper, identity, hmm, word,"),
+        ("zzzzz", "there is no template or feature set 'zzzzz'; there are default, paper, identity, hmm, word,"),
         ("lower[", r"cannot read 'lower\['"),
         ("Lower", "cannot read 'Lower'"),
         ("lower[1..-1]", r"the window of 'lower\[1..-1\]' is empty"),
