@@ -98,7 +98,7 @@ def test_contradictions_without_data(good, tmp_path):
     result = json.loads(good("rules", tmp_path / "r.yaml", "--json"))
     assert (result["labels"], result["contradictions"]) == (None, [])  # there may be further labels
     (tmp_path / "r.yaml").write_text("labels: [x, y, z]\n" + rules)
-    assert "contradict each other: no label is left that x may follow" in good("rules", tmp_path / "r.yaml")
+    assert "contradict each other: there is no label left that x may follow" in good("rules", tmp_path / "r.yaml")
 
 
 def test_synthetic_references_obey_the_rules_for_references(good, tmp_path):
@@ -119,7 +119,7 @@ def test_words_that_look_like_markup(good, tmp_path):
 def bad(home):
     rules, data = home / "rules.yaml", home / "data.jsonl"
     return {
-        "missing rules": (["nonesuch"], "no rules file nonesuch; there are shipped ones: apartments, "),
+        "missing rules": (["nonesuch"], "there is no rules file nonesuch; semistruct comes with apartments, "),
         "bad rules": ([home / "bad.yaml"], "bad.yaml:4: present: weight: should be greater than 0"),
         "bad rules on data": ([home / "bad.yaml", "--on", data], "bad.yaml:4: present: weight: "),
         "missing data": ([rules, "--on", home / "none.tsv"], "none.tsv: cannot read: no such file"),

@@ -220,7 +220,7 @@ def test_the_checkpoint_of_other_data_is_refused(good, rejected, home, tmp_path)
     good(*train(home, tmp_path / "m", *keep))
     (tmp_path / "m").unlink()
     assert "another run: data was" in rejected(*train(home, tmp_path / "m", *keep, "-u", home / "more.txt"))
-    assert "another run: tol was 0.05, is 0.1" in rejected(*train(home, tmp_path / "m", *keep, "-p", "tol=0.1"))
+    assert "another run: tol was 0.05 and is now 0.1" in rejected(*train(home, tmp_path / "m", *keep, "-p", "tol=0.1"))
     assert not (tmp_path / "m").exists()
 
 
@@ -286,14 +286,17 @@ WRONG = {
     "pool of ssvm": (["-m", "ssvm", "-u", "POOL"], "the method ssvm does not use a pool; omit -u, or use -m annealed"),
     "plot of ssvm": (["--plot", "OUT/x.png"], "no checkpoints and no path to plot"),
     "checkpoint of ssvm": (["--checkpoint", "OUT/state"], "no checkpoints and no path to plot"),
-    "resume from nowhere": (["-u", "POOL", "--resume"], "name its folder with --checkpoint"),
+    "resume from nowhere": (["-u", "POOL", "--resume"], "--resume needs --checkpoint, the folder"),
     "passes of annealed": (["-u", "POOL", "-p", "max_passes=9"], "the method annealed has no parameter max_passes"),
     "method": (["-m", "magic"], "there is no method 'magic'; there are"),
     "no value": (["-p", "rounds"], "--set rounds: expected NAME=VALUE"),
     "method, nearly": (["-m", "anealed"], "there is no method 'anealed'; did you mean 'annealed'?"),
     "own option": (["-p", "C=1"], "--set C=1: C has an option of its own, -C\n"),
     "option of another name": (["-p", "n_jobs=1"], "n_jobs has an option of its own, --jobs\n"),
-    "order in pr": (["-u", "POOL", "-m", "pr", "-r", "citations"], "the order of blocks cannot be expressed"),
+    "order in pr": (
+        ["-u", "POOL", "-m", "pr", "-r", "citations"],
+        "this method cannot use rules about the order of blocks; remove",
+    ),
     "instance rules in ge": (["-u", "POOL", "-m", "ge", "-r", "citations-codl"], "is about single sequences"),
     "rising temperatures": (["-u", "POOL", "-m", "daso", "-p", "schedule=1,2"], "schedule must be"),
     "frozen": (["-u", "POOL", "-m", "daso", "-p", "schedule=1,0"], "schedule must be"),
@@ -305,7 +308,7 @@ WRONG = {
     "select": (["-u", "POOL", "--select", "best"], "select must be"),
     "no dev": (["-u", "POOL", "--select", "dev"], "there is no dev data"),
     "no such pool": (["-u", "OUT/none.txt"], "none.txt: cannot read"),
-    "no such rules": (["-r", "OUT/none.yaml"], "no rules file"),
+    "no such rules": (["-r", "OUT/none.yaml"], "there is no rules file"),
     "plot of another kind": (["-u", "POOL", "--plot", "OUT/x.doc"], "x.doc: a plot must be a .png or .svg file"),
     "plot nowhere": (["-u", "POOL", "--plot", "OUT/none/x.png"], "cannot write: no such folder"),
     "unknown label": (["-u", "POOL", "-r", "OUT/odd.yaml"], "unknown label 'autor'; did you mean 'author'?"),
@@ -372,7 +375,7 @@ def test_evaluation_is_under_the_rules_of_the_model(good, home):
     assert other["broken"]["predicted"]["rules"] == {"starts with date": 0}
     assert "labelled under the rules" in good("evaluate", home / "refs.model", home / "test.tsv")
     free_report = good("evaluate", home / "refs.model", home / "test.tsv", "--no-rules")
-    assert "labelled without regard to the rules" in free_report
+    assert "labelled without the rules" in free_report
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])

@@ -81,17 +81,17 @@ def curve(*means):
 
 def test_advice():
     told = advice(curve((0.5, 0.7), (0.6, 0.8)))
-    assert "The annealed method needs 10 labelled sequences for what takes supervised learning 20." in told
+    assert "The annealed method needs 10 labelled sequences where supervised learning needs 20." in told
     assert told[-1] == (
         "Going from 10 to 20 labelled sequences brought +10.0 ± 0.0 points (annealed): it pays to label more; "
         "40 should bring about 6.7 points more."
     )
     falling = advice(curve((0.8, 0.79), (0.75, 0.78)))
     assert not any("needs" in line for line in falling)
-    assert "may bring more than further labels" in advice(curve((0.9, 0.9), (0.9, 0.902)))[-1]
+    assert "a larger pool may help more than further labels" in advice(curve((0.9, 0.9), (0.9, 0.902)))[-1]
     noisy = Curve([10, 20], {"supervised": [[0.5, 0.6], [0.5, 0.7]], "annealed": [[0.5, 0.9], [0.9, 0.6]]}, True, 0)
     assert "which may be chance" in advice(noisy)[-1]
-    assert advice(curve((0.5, 0.7)))[-1] == "One size says nothing about more labels."
+    assert advice(curve((0.5, 0.7)))[-1] == "A single size does not show what more labels would bring."
 
 
 def test_the_expected_gain_follows_a_power_law():
@@ -111,7 +111,7 @@ def test_wrong_usage(home, run, tmp_path):
         (["--sizes", "few"], "--sizes is 'few', expected numbers such as 5,10,20"),
         (["-o", tmp_path / "curve.pdf"], "a plot must be a .png or .svg file"),
         (["-o", tmp_path / "none" / "curve.png"], "cannot write: no such folder"),
-        (["-r", "nothing"], "no rules file nothing"),
+        (["-r", "nothing"], "there is no rules file nothing"),
         (["--label-column", "5"], "labelled.tsv:1: there is no label column 5"),
         (["--scheme", "BIO"], "no label scheme 'BIO'"),
     ):

@@ -463,9 +463,9 @@ def test_data_that_is_no_list_of_sequences(X, message):
 @pytest.mark.parametrize(
     ("trained", "given", "message"),
     [
-        ([["a"]], [[["a"]]], "trained on tokens, this data holds feature lists"),
-        ([["a"]], [[{"a": 1}]], "trained on tokens, this data holds feature dictionaries"),
-        ([[["a"]]], [["a"]], "trained on features, this data holds tokens"),
+        ([["a"]], [[["a"]]], "trained on tokens, but this data holds feature lists"),
+        ([["a"]], [[{"a": 1}]], "trained on tokens, but this data holds feature dictionaries"),
+        ([[["a"]]], [["a"]], "trained on features, but this data holds tokens"),
     ],
 )
 def test_data_of_another_form_than_the_model(trained, given, message):

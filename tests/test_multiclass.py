@@ -195,7 +195,7 @@ def test_wrong_parameters_are_named(given, words):
     [
         (POINTS, KNOWN[:5], None, "120 rows, y has 5"),
         (POINTS, [-1] * 120, None, "no example has a label"),
-        (POINTS, [1] * 120, None, "one class only"),
+        (POINTS, [1] * 120, None, "only one class"),
         (POINTS, KNOWN, POINTS[:, :1], "pool has 2 columns, X has 3"),
         (np.full((120, 2), np.nan), KNOWN, None, "NaN"),
     ],
