@@ -1,6 +1,6 @@
 """The decorator of kernels: plain loops over arrays, compiled when they are first called and kept in a cache.
 
-Kernels trust their input: callers check it.  They release the GIL, so that threads can share the work.
+Kernels trust their input; whoever calls them checks it.  They release the GIL, so that threads can share the work.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numba import njit
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function on its first call; where no cache folder can be written, the code is kept in memory only."""
+    """Compile a function on its first call; kept in memory only where no folder for the cache can be written."""
     try:
         return njit(cache=True, nogil=True)(function)
     except RuntimeError:  # numba found no place for its cache
@@ -20,5 +20,5 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A kernel that is inlined into its callers: for what is done for every candidate."""
+    """A kernel that becomes a part of those that call it: for what is done for every candidate."""
     return njit(nogil=True, inline="always")(function)

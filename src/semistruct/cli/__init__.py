@@ -12,12 +12,12 @@ from semistruct.errors import SemistructError
 def main(argv: list[str] | None = None) -> None:
     """Run one command.
 
-    Exit codes: 0 success, 2 wrong usage or bad input (one sentence), 130 interrupted, 1 an error in semistruct itself.
+    Exit codes: 0 fine, 2 wrong usage or bad input (one sentence), 130 interrupted, 1 a failure of ours.
     """
     from semistruct.cli.app import app
 
     with warnings.catch_warnings():
-        warnings.showwarning = _show
+        warnings.showwarning = _tell
         try:
             app(argv, prog_name="semistruct")
         except SemistructError as err:
@@ -25,6 +25,6 @@ def main(argv: list[str] | None = None) -> None:
             sys.exit(2)
 
 
-def _show(message: Warning | str, *_: Any, **__: Any) -> None:
-    """A warning in one line, without the line of code that gave it."""
+def _tell(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning in one line, without the place in our code that gave it."""
     print(f"semistruct: warning: {message}", file=sys.stderr)

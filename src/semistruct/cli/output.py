@@ -58,7 +58,7 @@ def check_writable(path: Path | None, *, plot: bool = False) -> None:
 
 @contextmanager
 def status_line(text: str, quiet: bool = False) -> Iterator[Any]:
-    """Gives a function that overwrites one line; None when standard error is not a terminal."""
+    """Gives a function that overwrites one line; None when standard error is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
