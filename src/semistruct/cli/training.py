@@ -66,16 +66,7 @@ def train(
         warnings.filterwarnings("ignore", "interrupted")  # `end` says more
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
     seconds = time.perf_counter() - began
-    rules = estimator.model_.rules is not None
-    scores = {"train": estimator.score(data.labelled.tokens, data.labelled.labels)}
-    if data.dev is not None:
-        scores["dev"] = estimator.score(data.dev.tokens, data.dev.labels)
-        if rules:
-            scores["dev, under the rules"] = estimator.score(data.dev.tokens, data.dev.labels, rules=True)
-    about = {"file": data.labelled.source, "sequences": len(data.labelled), "sha256": data.labelled.digest}
-    if data.pools:
-        about |= {"unlabelled": [corpus.source for corpus in data.pools], "pool": len(data.pool or ())}
-    card = {"data": about, "token_accuracy": scores, "C": getattr(estimator, "C_", None)}
+    card = {"data": _about(data), "token_accuracy": _scores(estimator, data), "C": getattr(estimator, "C_", None)}
     estimator.save(output, card=card)
     if beside.plot is not None:
         _draw(beside.plot, estimator, output)
@@ -83,6 +74,24 @@ def train(
     learned |= {part.attribute.rstrip("_"): getattr(estimator, part.attribute) for part in chosen.reports}
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
+
+
+def _about(data: Data) -> dict[str, Any]:
+    """The data, for the card of the model."""
+    about = {"file": data.labelled.source, "sequences": len(data.labelled), "sha256": data.labelled.digest}
+    if data.pools:
+        about |= {"unlabelled": [corpus.source for corpus in data.pools], "pool": len(data.pool or ())}
+    return about
+
+
+def _scores(estimator: Any, data: Data) -> dict[str, float]:
+    """Token accuracies by the data they are for."""
+    scores = {"train": estimator.score(data.labelled.tokens, data.labelled.labels)}
+    if data.dev is not None:
+        scores["dev"] = estimator.score(data.dev.tokens, data.dev.labels)
+        if estimator.model_.rules is not None:
+            scores["dev, under the rules"] = estimator.score(data.dev.tokens, data.dev.labels, rules=True)
+    return scores
 
 
 def _warn_of_unseen(data: Data, rules: Rules | None) -> None:

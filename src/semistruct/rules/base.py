@@ -179,7 +179,7 @@ class Rule(BaseModel):
         return self
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
-        """Shows only what was given, so that a rule without a weight can be told from one with the default weight."""
+        """Shows only what was given, so that a rule without a weight differs from one with the default weight."""
         return [(name, value) for name, value in super().__repr_args__() if name in self.model_fields_set]
 
     @property
