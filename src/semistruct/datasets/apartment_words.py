@@ -1,8 +1,8 @@
 """The grammar of rental adverts, in the notation of `words.py`.
 
-`<size>` in a phrase says that what follows belongs to this field, {stop} is the end of a sentence, {sep} what separates the
-items of a list.  The fields share most of their words on purpose:
-people write of the kitchen when they ask to be called, and of the park when they praise the view.
+`<size>` in a phrase says that what follows belongs to this field, {stop} is the end of a sentence, {sep} separates the
+items of a list.  The fields share most of their words on purpose: people write of the kitchen when they ask to be
+called, and of the park when they praise the view.
 """
 
 from __future__ import annotations
