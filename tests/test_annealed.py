@@ -378,7 +378,9 @@ def test_labels_may_be_declared_without_rules():
 
 
 @pytest.mark.parametrize("method", [SSVM, partial(AnnealedSSVM, **SHORT)])
-@pytest.mark.parametrize(("label", "hint"), [("autohr", "did you mean 'author'?"), ("zzz", "if it is right, it belo")])
+@pytest.mark.parametrize(
+    ("label", "hint"), [("autohr", "did you mean 'author'?"), ("zzz", "if it is right, add it there")]
+)
 def test_a_label_that_the_rules_do_not_have_is_told(method, label, hint):
     rules, wrong = Rules([], labels=["author", "date", "title"]), [*Y[:3], [label, "author", "date"]]
     with pytest.warns(RuleWarning) as caught:

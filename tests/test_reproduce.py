@@ -173,7 +173,7 @@ def test_an_interruption_at_once_says_so(tmp_path, run, monkeypatch):
     monkeypatch.setattr(runner, "run", stopping)
     code, out, err = run("reproduce", "synthetic", *TINY, "-o", tmp_path)
     assert (code, besides_runs(err)) == (130, [])
-    assert out.endswith("no run is complete\n")
+    assert out.endswith("no run is complete yet\n")
 
 
 # ---- what is refused
@@ -203,9 +203,9 @@ def test_other_data_is_refused(tmp_path, refused, run):
     [
         (["refs"], "corpus is 'refs'; there are citations, headers, apartments, synthetic"),
         (["synthetc"], "corpus is 'synthetc'; did you mean 'synthetic'?"),
-        (["citations"], "name the folder with the citations (--data); `semistruct data get citations"),
+        (["citations"], "give the folder of the citations with --data; `semistruct data get citations"),
         (["citations", "--data", "/nowhere"], "/nowhere: no such folder"),
-        (["synthetic", "--data", "/nowhere"], "--data is not for synthetic"),
+        (["synthetic", "--data", "/nowhere"], "--data cannot be used with synthetic"),
         (["synthetic", "--quick", "--sizes", "5,x"], "--sizes: 'x' is neither a number > 0 nor 'all'"),
         (["synthetic", "--quick", "--sizes", "500"], "500 labelled sequences, but <citations, seed 7000> has 60"),
         (["synthetic", "--quick", "--methods", "svm"], "there is no method 'svm' for synthetic; did you mean 'ssvm'?"),

@@ -178,7 +178,7 @@ def test_pieces_do_not_matter(monkeypatch):
     [
         ({"rules": True}, "rules=True, but the model was fitted without rules"),
         ({"corpus": True}, "corpus=True needs rules"),
-        ({"rules": Rules([StartsWith("title")]), "corpus": True, "n_best": 2}, "is not for n_best"),
+        ({"rules": Rules([StartsWith("title")]), "corpus": True, "n_best": 2}, "cannot be combined with n_best"),
         ({"rules": Rules([StartsWith("titel")])}, "unknown label 'titel'; did you mean 'title'"),
     ],
     ids=["no rules", "corpus", "n_best", "label"],
@@ -215,7 +215,7 @@ def test_hard_rules_that_clash():
     (told,) = [str(w.message) for w in caught]
     assert told.startswith("sequence 1: the rules 'starts with author' and 'machines are titles' conflict")
     broken = "starts with author" if found[1][0] == "title" else "machines are titles"
-    assert told.endswith(f"its labels break {broken!r}")
+    assert told.endswith(f"conflict; the predicted labels break {broken!r}")
     assert found[1][0] in ("title", "author")
     wanted = ranked(estimator, ["Machines", "."], estimator.model_.rules)
     assert wanted[tuple(found[1])] == pytest.approx(max(wanted.values()), abs=TOL)
