@@ -27,7 +27,7 @@ MAX_PASSES = 1000
 
 
 class AnnealedSSVM(PathMethod):
-    """Large-margin chain model from labelled sequences, a pool and rules:
+    """Annealed structural SVM, a large-margin chain model from labelled sequences, a pool and rules:
 
         min_{w, y}  1/2 ||w||^2 + C sum_i H_i(w) + C_u sum_j H_j(w; y_j) + penalty(y)
 

@@ -90,7 +90,7 @@ class Learning:
 
 
 class ContinuousTransductiveSSVM(PathMethod):
-    """Large-margin chain model that labels the pool with clear margins, one way or another:
+    """Structural SVM that should label the pool with clear margins, one way or another:
 
         min_w  1/2 ||w||^2 + C sum_i loss(m_i) + C_u { sum_j loss_u(m_j) + balance sum_y (share_y - target_y)^2 }
 

@@ -17,7 +17,7 @@ from semistruct.rules import Rules
 
 
 class CRF(Probabilities, SupervisedMethod):
-    """Log-linear chain model:  min_w  1/2 ||w||^2 + l1 |w| - C sum_i log p_w(y_i | x_i)
+    """Conditional random field, a log-linear chain model:  min_w  1/2 ||w||^2 + l1 |w| - C sum_i log p_w(y_i | x_i)
 
     Sequences without labels are ignored.  Unknown labels within a sequence are summed over.  Unlike `SSVM` it gives
     probabilities: see `predict_marginals`.

@@ -17,7 +17,7 @@ from semistruct.rules import Rules
 
 
 class SSVM(SupervisedMethod):
-    """Large-margin chain model:  min_w  1/2 ||w||^2 + C sum_i H_i(w)  with the structured hinge loss
+    """Structural SVM, a large-margin chain model:  min_w  1/2 ||w||^2 + C sum_i H_i(w)  with the structured hinge loss
 
         H_i(w) = max_y [ L(y_i, y) + w.f(x_i, y) ] - w.f(x_i, y_i),    L = number of wrong labels.
 

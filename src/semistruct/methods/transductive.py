@@ -29,7 +29,7 @@ SMALL_DROP = 1e-3  # the relative decrease of the objective at which the outer l
 
 
 class TransductiveSSVM(PathMethod):
-    """Large-margin chain model from labelled sequences, and from a pool whose predictions should obey rules:
+    """Transductive structural SVM from labelled sequences, and from a pool whose predictions should obey rules:
 
         min_{w, v}  1/2 ||w||^2 + C sum_i H_i(w) + c sum_j { |v_j - 1|_1 + mu/2 ||v_j||^2
                     + max_y [ w.f(x_j, y) + (mu/4 - mu/2 v_j).phi_j(y) ]
