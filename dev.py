@@ -3,6 +3,7 @@
 
 python3 dev.py demo      a virtual environment in .venv, the package, and `semistruct demo`
 python3 dev.py test      the same with the development tools, and the tests on all cores; further words go to pytest
+python3 dev.py bounds    the tests of the kernels once more, with every index into an array checked
 python3 dev.py lint      ruff and mypy
 python3 dev.py docs      the documentation, as pages in site/
 python3 dev.py bench     the benchmark peers, and benchmarks/supervised.py (words go to it)
@@ -21,6 +22,9 @@ BIN = ENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
 PEERS = ("python-crfsuite==0.9.12",)
+KERNEL_TESTS = (
+    "chain", "posterior", "rule_tables", "rule_search", "switching", "projection", "transductive", "sdm", "multiclass",
+)  # fmt: skip
 
 
 def run(*command: str) -> None:
@@ -45,19 +49,11 @@ def set_up() -> None:
     stamp.write_text(wanted)
 
 
-def forget_stale_kernels() -> None:
-    """Numba compiles a kernel anew when its own file has changed, but not when that of one it calls has."""
-    cached = [*(HERE / "src").rglob("*.nb[ci]")]
-    kernels = [path for path in (HERE / "src").rglob("*.py") if "@njit" in path.read_text(encoding="utf-8")]
-    if cached and min(path.stat().st_mtime for path in cached) < max(path.stat().st_mtime for path in kernels):
-        for path in cached:
-            path.unlink()
-
-
 def main() -> None:
     commands = {
         "demo": [[PYTHON, "-m", "semistruct", "demo"]],
         "test": [[PYTHON, "-m", "pytest", "-n", "auto"]],
+        "bounds": [[PYTHON, "-m", "pytest", "-n", "auto", *(f"tests/test_{name}.py" for name in KERNEL_TESTS)]],
         "lint": [
             [PYTHON, "-m", "ruff", "check", "."],
             [PYTHON, "-m", "ruff", "format", "--check", "."],
@@ -71,8 +67,9 @@ def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     set_up()
-    forget_stale_kernels()
     os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme speaks of its successor at every build
+    if sys.argv[1] == "bounds":
+        os.environ["NUMBA_BOUNDSCHECK"] = "1"
     if sys.argv[1] == "bench":
         run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PEERS)
     for command in commands[sys.argv[1]]:

@@ -106,7 +106,7 @@ def test_the_code_of_a_page(page, tmp_path, monkeypatch, capsys):
             assert shows(printed, body), f"{where}: the block before printed\n{printed}"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "extending.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_no_block_has_to_scroll(page):
     """Formulas are set by the browser, and the lines of data files go on below where they are too long."""
     for block in blocks(page):

@@ -12,7 +12,7 @@ from matching_cases import agrees, hard, level, matching_cases, near, not_above,
 from rule_strategies import EVERY_KIND
 from semistruct.batch import UNKNOWN
 from semistruct.search.best import Aim, find_best, growing_widths, tracked
-from semistruct.search.search_kernels import Prefixes, keep_best, nth_largest
+from semistruct.search.search_kernels import PREFIX, Prefixes, keep_best, nth_largest
 from strategies import seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -176,12 +176,11 @@ def test_blocks_are_counted_as_far_as_they_must_be(rules):
     """Of the terms that count the blocks of a label, one is used for the multipliers that sees all the limits."""
     case = random_case(np.random.default_rng(0), [2], "abc", rules)
     track = tracked(case.tables)
-    for z in np.flatnonzero(track.blocks >= 0):
-        limits = [limit for limit in (track.least[z], track.most[z]) if limit < 1000]
-        assert track.cap[track.blocks[z]] > max(limits, default=0)
-    for target, cap in zip(track.targets, track.cap, strict=True):
-        low, high = target["low"], target["high"]
-        assert all(cap > bound for bound in (low, high) if np.isfinite(bound))
+    for limit in track.limits[track.limits["term"] >= 0]:
+        bounds = [bound for bound in (limit["least"], limit["most"]) if bound < 1000]
+        assert track.terms["cap"][limit["term"]] > max(bounds, default=0)
+    for term in track.terms:
+        assert all(term["cap"] > bound for bound in (term["low"], term["high"]) if np.isfinite(bound))
 
 
 # narrow searches -------------------------------------------------------------------------------------------
@@ -242,14 +241,12 @@ def test_the_nth_largest(values, data):
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=12), st.data())
 def test_the_best_candidates_are_kept_in_their_order(bounds, data):
     width, n = data.draw(st.integers(1, len(bounds))), len(bounds)
-    score, rest = np.array(bounds, float).T.copy()
-    numbers = [np.arange(n) for _ in range(3)]
-    rows = np.arange(2 * n).reshape(n, 2)
+    state, rows = np.zeros(n, PREFIX), np.arange(2 * n).reshape(n, 2)
+    state["score"], state["rest"] = np.array(bounds, float).T
+    state["run"] = state["label"] = state["parent"] = np.arange(n)
     kept = sorted(sorted(range(n), key=lambda i: (-sum(bounds[i]), i))[:width])
-    assert keep_best(width, n, Prefixes(score, rest, *numbers, rows), np.empty(n)) == width
-    assert [(a, b) for a, b in zip(score[:width], rest[:width], strict=True)] == [bounds[i] for i in kept]
-    for column in numbers:
-        assert column[:width].tolist() == kept
+    assert keep_best(width, n, Prefixes(state, rows), np.empty(n)) == width
+    assert state[:width].tolist() == [(*map(float, bounds[i]), i, i, i) for i in kept]
     assert rows[:width].tolist() == [[2 * i, 2 * i + 1] for i in kept]
 
 

@@ -1,24 +1,78 @@
-"""The decorator of kernels: plain loops over arrays, compiled when they are first called and kept in a cache.
+"""The decorators of kernels: plain loops over arrays, compiled when they are first called and kept in a cache.
 
 Kernels trust their input; whoever calls them checks it.  They release the GIL, so that threads can share the work.
+All files with kernels are called `...kernels.py`.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from numba import njit
+from numba.core import event
+from numba.core.caching import FunctionCache
+
+from semistruct.progress import compile_watchers
+
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function on its first call; kept in memory only where no folder for the cache can be written."""
-    try:
-        return njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # numba found no place for its cache
-        return njit(nogil=True)(function)
+    """Compile a function on its first call, or find what was compiled before."""
+    compiled: Any = njit(**OPTIONS)(function)
+    with suppress(RuntimeError):  # no folder for the cache can be written: every process compiles for itself
+        compiled._cache = KernelCache(function)
+    return compiled
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A kernel that becomes a part of those that call it: for what is done for every candidate."""
-    return njit(nogil=True, inline="always")(function)
+    """A kernel that becomes a part of those that call it: for what is done in inner loops, or in one place only."""
+    return njit(**OPTIONS, inline="always")(function)
+
+
+@cache
+def sources() -> str:
+    """A digest of all kernels: what numba has cached of one is stale if another that it calls has changed."""
+    files = sorted([*Path(__file__).parent.rglob("*kernels.py"), Path(__file__)])
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
+
+
+class KernelCache(FunctionCache):
+    """The cache of numba; a file in it that is stale, damaged or not ours is as good as none."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file._version += f" {sources()} {os.environ.get('NUMBA_BOUNDSCHECK')}"
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            self.disable()
+
+
+class _Listener(event.Listener):
+    """Passes on when numba compiles."""
+
+    def on_start(self, event: Any) -> None:
+        for watch in compile_watchers:
+            watch(True)
+
+    def on_end(self, event: Any) -> None:
+        for watch in compile_watchers:
+            watch(False)
+
+
+event.register("numba:compile", _Listener())

@@ -22,8 +22,8 @@ class BitTables(NamedTuple):
 
     start (n+1,)      the bits of each sequence
     events            of the rules about tokens and steps, as in `rules.tables`
-    token_bits (classes,), step_bits    how many bits tokens of a class, and steps into them, have
-    token_bit, step_bit                 for every entry of the cells of events, which of these bits it makes 0
+    token_bits, step_bits (n_tokens,)   how many bits a token, and the step into it, have
+    bit                                 for every entry of events, which of these bits it makes 0
     label, low, high  (B,) the blocks of `label` should be low to high in number
     track, widths     the rules about blocks, for the search
     """
@@ -32,8 +32,7 @@ class BitTables(NamedTuple):
     events: NamedTuple
     token_bits: np.ndarray
     step_bits: np.ndarray
-    token_bit: np.ndarray
-    step_bit: np.ndarray
+    bit: np.ndarray
     label: np.ndarray
     low: np.ndarray
     high: np.ndarray
@@ -60,17 +59,15 @@ def bits_of(bits, first, path, row):
     for k in range(len(row)):
         row[k] = 1.0
     for t in range(len(path)):
-        c = e.token_class[first + t]
-        cell = c * Y + path[t]
-        for j in range(e.token_ptr[cell], e.token_ptr[cell + 1]):
-            row[n + bits.token_bit[j]] = 0.0
-        n += bits.token_bits[c]
+        cell = e.token_cell[first + t] + path[t]
+        for j in range(e.ptr[cell], e.ptr[cell + 1]):
+            row[n + bits.bit[j]] = 0.0
+        n += bits.token_bits[first + t]
         if t > 0:
-            c = e.step_class[first + t]
-            cell = (c * (Y + 1) + path[t - 1]) * Y + path[t]
-            for j in range(e.step_ptr[cell], e.step_ptr[cell + 1]):
-                row[n + bits.step_bit[j]] = 0.0
-            n += bits.step_bits[c]
+            cell = e.step_cell[first + t] + path[t - 1] * Y + path[t]
+            for j in range(e.ptr[cell], e.ptr[cell + 1]):
+                row[n + bits.bit[j]] = 0.0
+            n += bits.step_bits[first + t]
     if not whole_holds(bits, path):
         row[n] = 0.0
 
@@ -81,26 +78,27 @@ def add_prices(bits, first, price, step, kind, unary, tables):
     e, n = bits.events, 0
     T, Y = unary.shape
     for t in range(T):
-        c, total = e.token_class[first + t], 0.0
-        for k in range(bits.token_bits[c]):
+        total = 0.0
+        for k in range(bits.token_bits[first + t]):
             total += price[n + k]
         for y in range(Y):
             unary[t, y] += total
-            for j in range(e.token_ptr[c * Y + y], e.token_ptr[c * Y + y + 1]):
-                unary[t, y] -= price[n + bits.token_bit[j]]
-        n += bits.token_bits[c]
+            cell = e.token_cell[first + t] + y
+            for j in range(e.ptr[cell], e.ptr[cell + 1]):
+                unary[t, y] -= price[n + bits.bit[j]]
+        n += bits.token_bits[first + t]
         if t == 0:
             continue
-        c, total = e.step_class[first + t], 0.0
-        for k in range(bits.step_bits[c]):
+        total = 0.0
+        for k in range(bits.step_bits[first + t]):
             total += price[n + k]
         for y in range(Y):
             for z in range(Y):
                 tables[t, y, z] = step[kind[t], y, z] + total
-                cell = (c * (Y + 1) + y) * Y + z
-                for j in range(e.step_ptr[cell], e.step_ptr[cell + 1]):
-                    tables[t, y, z] -= price[n + bits.step_bit[j]]
-        n += bits.step_bits[c]
+                cell = e.step_cell[first + t] + y * Y + z
+                for j in range(e.ptr[cell], e.ptr[cell + 1]):
+                    tables[t, y, z] -= price[n + bits.bit[j]]
+        n += bits.step_bits[first + t]
 
 
 @inlined

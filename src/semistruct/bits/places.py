@@ -14,7 +14,7 @@ from semistruct.chain.inference import ChainWeights, scorer_of
 from semistruct.errors import ParameterError
 from semistruct.rules import Rules
 from semistruct.rules.base import Rule, Term
-from semistruct.rules.events import StartEvent, StepEvent, TokenEvent
+from semistruct.rules.events import StartEvent, TokenEvent
 from semistruct.rules.tables import RuleTables, shifted
 from semistruct.rules.vocabulary.function import Function
 from semistruct.search.best import tracked
@@ -43,17 +43,15 @@ class Bits:
         hard = [rule.model_copy(update={"weight": "hard", "penalty": "absolute"}) for rule in blocks]
         X, shift = rules.X, batch.n_tokens - int(rules.offsets[-1])
         places = Rules(local).compile(X, rules.labels)
+        if places.costs(np.ones(places.n_terms)).step[:, -1].any():
+            raise ParameterError("this method has no bits for rules about steps into the first token")
         events, searched = shifted(places.events, shift), tracked(Rules(hard).compile(X, rules.labels))
-        Y, cells = len(rules.labels), (len(rules.labels) + 1) * len(rules.labels)
-        token_bits, token_bit = _numbered(places.token_tests, events.token_ptr, events.token_term, Y)
-        step_bits, step_bit = _numbered(places.step_tests, events.step_ptr, events.step_term, cells)
-        per_token = np.zeros(batch.n_tokens, np.int64)
-        if len(rules):
-            per_token[shift:] = token_bits[events.token_class[shift:]] + step_bits[events.step_class[shift:]]
-            first = batch.offsets[:-1][batch.offsets[:-1] >= shift]
-            per_token[first] = token_bits[events.token_class[first]]
+        token_bits, step_bits = np.zeros((2, batch.n_tokens), np.int64)
+        token_bits[shift:] = places.token_tests.sum(axis=1)[places.token_class]
+        step_bits[shift:] = places.step_tests.sum(axis=1)[places.step_class]
+        step_bits[batch.offsets[:-1]] = 0
         sizes = np.zeros(len(batch), np.int64)
-        sizes[which] = np.add.reduceat(per_token, batch.offsets[:-1])[which] + 1
+        sizes[which] = np.add.reduceat(token_bits + step_bits, batch.offsets[:-1])[which] + 1
         number = {label: y for y, label in enumerate(rules.labels)}
         return cls(
             batch,
@@ -63,8 +61,7 @@ class Bits:
                 events=events,
                 token_bits=token_bits,
                 step_bits=step_bits,
-                token_bit=token_bit,
-                step_bit=step_bit,
+                bit=_numbered(places),
                 label=np.array([number[_label(term)] for term in terms], np.int64),
                 low=np.array([max(np.ceil(term.low), 0) for term in terms], np.int64),
                 high=np.array([min(np.floor(term.high), UNLIMITED) for term in terms], np.int64),
@@ -132,8 +129,8 @@ def kind_of_bits(rule: Rule, labels: Sequence[str]) -> str | None:
 def _forbids(term: Term) -> bool:
     """The term should not count anything, and what it counts is seen at single places."""
     event = term.event
-    somewhere = isinstance(event, StepEvent) or (isinstance(event, TokenEvent) and not event.is_everywhere)
-    return somewhere and term.low == -np.inf and term.high == 0 and term.per is None
+    everywhere = isinstance(event, StartEvent) or (isinstance(event, TokenEvent) and event.is_everywhere)
+    return event.local and not everywhere and term.low == -np.inf and term.high == 0 and term.per is None
 
 
 def _label(term: Term) -> str:
@@ -141,8 +138,10 @@ def _label(term: Term) -> str:
     return term.event.label
 
 
-def _numbered(tests: np.ndarray, ptr: np.ndarray, term: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """(how many bits each class has, which of them each entry of the cells is): the bits of a class in order."""
-    rank = np.cumsum(tests, axis=1) - 1
-    cell = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-    return tests.sum(axis=1), rank[cell // size, term]
+def _numbered(places: RuleTables) -> np.ndarray:
+    """Which of the bits of a token, or of the step into it, each entry of the events is: they are numbered in order."""
+    ptr, Y, classes = places.events.ptr, len(places.labels), len(places.token_tests)
+    cell = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) - 2 * Y
+    row = np.where(cell < classes * Y, cell // Y, classes + (cell - classes * Y) // ((Y + 1) * Y))
+    rank = np.cumsum(np.concatenate([places.token_tests, places.step_tests]), axis=1) - 1
+    return rank[row, places.events.entry["term"]]

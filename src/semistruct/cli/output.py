@@ -14,6 +14,9 @@ from semistruct.errors import DataError
 if TYPE_CHECKING:
     from rich.table import Table
 
+live: list[Any] = []
+"""The status line that is on the screen, if there is one."""
+
 
 def print_result(result: dict[str, Any], as_json: bool, report: Any) -> None:
     """Print a record: as JSON, or the parts of `report(result)`."""
@@ -56,16 +59,25 @@ def check_writable(path: Path | None, *, plot: bool = False) -> None:
         raise DataError.at(path, None, "cannot write: no such folder")
 
 
+def terminal() -> Any:
+    """The console of all that is not a result."""
+    from rich.console import Console
+
+    return Console(stderr=True)
+
+
 @contextmanager
 def status_line(text: str, quiet: bool = False) -> Iterator[Any]:
     """Gives a function that overwrites one line; None when standard error is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-
-    with Console(stderr=True).status(text) as status:
-        yield status.update
+    with terminal().status(text) as status:
+        live.append(status)
+        try:
+            yield status.update
+        finally:
+            live.remove(status)
 
 
 def time_left(seconds: float | None) -> str:

@@ -37,11 +37,13 @@ class InstanceRows(NamedTuple):
 class Field(NamedTuple):
     """What scores the labels of all sequences:  scale * (score of the model - costs), scale being 1/T.
 
-    known  (n_tokens,) labels that are fixed, or empty
+    step_cell  (n_tokens,) of `Events`
+    known      (n_tokens,) labels that are fixed, or empty
     """
 
     scorer: NamedTuple
     costs: NamedTuple
+    step_cell: np.ndarray
     scale: float
     known: np.ndarray
 
@@ -69,7 +71,7 @@ class Lattice(NamedTuple):
 
     first         number of its first token
     group (T,)    the group of the step into a position
-    kind, cls (G,)  what a group has in common: its kind of step, and its class of steps for rules
+    kind, cell (G,)  what a group has in common: its kind of step, and its cell of `Events`
     """
 
     first: int
@@ -78,7 +80,7 @@ class Lattice(NamedTuple):
     factors: Factors
     group: np.ndarray
     kind: np.ndarray
-    cls: np.ndarray
+    cell: np.ndarray
 
 
 @kernel
@@ -98,20 +100,20 @@ def lattice_of(field, i):
         unary[0, y] -= scale * costs.step[costs.step_class[a], Y, y]
     seen = np.full(scorer.step.shape[0] * n_classes, -1, np.int64)
     group = np.zeros(b - a, np.int64)
-    kind, cls = np.empty(len(seen), np.int64), np.empty(len(seen), np.int64)
+    kind, cls, cell = np.empty(len(seen), np.int64), np.empty(len(seen), np.int64), np.empty(len(seen), np.int64)
     n = 0
     for t in range(1, b - a):
         code = scorer.kind[a + t] * n_classes + costs.step_class[a + t]
         if seen[code] < 0:
             seen[code], kind[n], cls[n] = n, scorer.kind[a + t], costs.step_class[a + t]
-            n += 1
+            cell[n], n = field.step_cell[a + t], n + 1
         group[t] = seen[code]
     step = np.empty((n, Y, Y))
     for g in range(n):
         for y in range(Y):
             for z in range(Y):
                 step[g, y, z] = scale * (scorer.step[kind[g], y, z] - costs.step[cls[g], y, z])
-    return Lattice(a, unary, step, factors_of(step), group, kind[:n], cls[:n])
+    return Lattice(a, unary, step, factors_of(step), group, kind[:n], cell[:n])
 
 
 @inlined
@@ -121,13 +123,13 @@ def priced_unary(lattice, events, price, scale):
     unary = lattice.unary.copy()
     for t in range(T):
         for y in range(Y):
-            cell = events.token_class[lattice.first + t] * Y + y
-            for j in range(events.token_ptr[cell], events.token_ptr[cell + 1]):
-                unary[t, y] -= scale * price[events.token_term[j]]
+            cell = events.token_cell[lattice.first + t] + y
+            for j in range(events.ptr[cell], events.ptr[cell + 1]):
+                unary[t, y] -= scale * price[events.entry[j].term]
     for y in range(Y):
-        cell = (events.step_class[lattice.first] * (Y + 1) + Y) * Y + y
-        for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
-            unary[0, y] -= scale * price[events.step_term[j]]
+        cell = events.step_cell[lattice.first] + Y * Y + y
+        for j in range(events.ptr[cell], events.ptr[cell + 1]):
+            unary[0, y] -= scale * price[events.entry[j].term]
     return unary
 
 
@@ -141,10 +143,10 @@ def priced_factors(lattice, events, price, scale):
     for g in range(len(factor)):
         for y in range(Y):
             for z in range(Y):
-                cell = (lattice.cls[g] * (Y + 1) + y) * Y + z
-                for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
-                    factor[g, y, z] *= much[events.step_term[j]]
-                    back[g, z, y] *= much[events.step_term[j]]
+                cell = lattice.cell[g] + y * Y + z
+                for j in range(events.ptr[cell], events.ptr[cell + 1]):
+                    factor[g, y, z] *= much[events.entry[j].term]
+                    back[g, z, y] *= much[events.entry[j].term]
     return Factors(factor, back, lattice.factors.top)
 
 
@@ -155,9 +157,9 @@ def priced_steps(lattice, events, price, scale):
     for g in range(len(step)):
         for y in range(Y):
             for z in range(Y):
-                cell = (lattice.cls[g] * (Y + 1) + y) * Y + z
-                for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
-                    step[g, y, z] -= scale * price[events.step_term[j]]
+                cell = lattice.cell[g] + y * Y + z
+                for j in range(events.ptr[cell], events.ptr[cell + 1]):
+                    step[g, y, z] -= scale * price[events.entry[j].term]
     return step
 
 
@@ -175,19 +177,19 @@ def expect(lattice, events, price, scale, out):
     out.counts[:] = 0.0
     for t in range(T):
         for y in range(Y):
-            cell = events.token_class[lattice.first + t] * Y + y
-            for j in range(events.token_ptr[cell], events.token_ptr[cell + 1]):
-                out.counts[events.token_term[j]] += out.marginal[t, y]
+            cell = events.token_cell[lattice.first + t] + y
+            for j in range(events.ptr[cell], events.ptr[cell + 1]):
+                out.counts[events.entry[j].term] += out.marginal[t, y]
     for y in range(Y):
-        cell = (events.step_class[lattice.first] * (Y + 1) + Y) * Y + y
-        for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
-            out.counts[events.step_term[j]] += out.marginal[0, y]
-    for g in range(len(lattice.cls)):
+        cell = events.step_cell[lattice.first] + Y * Y + y
+        for j in range(events.ptr[cell], events.ptr[cell + 1]):
+            out.counts[events.entry[j].term] += out.marginal[0, y]
+    for g in range(len(lattice.kind)):
         for y in range(Y):
             for z in range(Y):
-                cell = (lattice.cls[g] * (Y + 1) + y) * Y + z
-                for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
-                    out.counts[events.step_term[j]] += out.steps[g, y, z]
+                cell = lattice.cell[g] + y * Y + z
+                for j in range(events.ptr[cell], events.ptr[cell + 1]):
+                    out.counts[events.entry[j].term] += out.steps[g, y, z]
     return log_z
 
 

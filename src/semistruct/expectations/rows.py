@@ -134,7 +134,7 @@ def divisor(tables: RuleTables, k: int, level: str) -> float:
     if per == PER_SEQUENCE or isinstance(term.per, StepEvent):
         return float(len(tables))
     assert isinstance(term.per, TokenEvent)  # words whatever their labels: a constant
-    return float(tables.token_tests[tables.events.token_class, per].sum())
+    return float(tables.token_tests[tables.token_class, per].sum())
 
 
 def _softness(tables: RuleTables, k: int, n: float, softness: Callable[[str, float], float]) -> tuple[float, float]:

@@ -75,7 +75,7 @@ class Shares:
         bounds = np.linspace(0, len(self.batch), PIECES + 1).astype(np.int64)
         marginal, steps = np.empty((self.batch.n_tokens, Y)), np.zeros((PIECES, *chain.trans.shape))
         costs, nothing = tables.costs(price), tables.costs(np.zeros(tables.n_terms))
-        field = Field(scorer_of(self.batch, chain), nothing, 1.0, NOWHERE)
+        field = Field(scorer_of(self.batch, chain), nothing, tables.events.step_cell, 1.0, NOWHERE)
         spread(covary, np.arange(PIECES), bounds, field, costs, marginal, steps, n_jobs=self.n_jobs)
         return self.columns.gather(marginal), summed_steps(steps.sum(axis=0))
 

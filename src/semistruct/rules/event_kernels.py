@@ -30,31 +30,25 @@ group  terms of one group have one penalty, on the number of those that are out 
 """
 
 
-class Events(NamedTuple):
-    """What happens where.
+ENTRY = np.dtype([("term", "i8"), ("least", "i8"), ("most", "i8"), ("mark", "i8")])
+"""Term `term` has an event: where a block ends if it is shorter than least or longer than most, where one begins if the
+mark was set before, and always at tokens and steps."""
 
-    token_class (N,)      tokens of one class are alike for all rules
-    token_ptr, token_term label z at a token of class c is an event of the terms in cell c * Y + z
-    step_class (N,)       the same for the steps into the tokens
-    step_ptr, step_term   label z after y at a step of class c: the cell (c * (Y + 1) + y) * Y + z; y = Y if z is first
-    length_ptr (Y + 1,), length_term, least, most   blocks of a label that are too short or too long
-    order_ptr (Y + 1,), order_term, order_mark      a block of the label begins, and the mark was set before
-    mark (Y,)             the mark that a label sets by occurring, or NO_MARK
+
+class Events(NamedTuple):
+    """What happens where: lists of entries in cells, those of cell c being entry[ptr[c]:ptr[c + 1]].
+
+    z                           the cell of what happens where a block of label z begins
+    Y + z                       ... where a block of label z ends
+    token_cell[t] + z           ... where token t has label z
+    step_cell[t] + y * Y + z    ... where it has label z after label y at the token before; y = Y if it is the first
+    mark (Y,)                   the mark that a label sets by occurring, or NO_MARK
     """
 
-    token_class: np.ndarray
-    token_ptr: np.ndarray
-    token_term: np.ndarray
-    step_class: np.ndarray
-    step_ptr: np.ndarray
-    step_term: np.ndarray
-    length_ptr: np.ndarray
-    length_term: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
-    order_ptr: np.ndarray
-    order_term: np.ndarray
-    order_mark: np.ndarray
+    token_cell: np.ndarray
+    step_cell: np.ndarray
+    ptr: np.ndarray
+    entry: np.ndarray
     mark: np.ndarray
 
 
@@ -64,25 +58,23 @@ def happens(events, token, last, y, run, z, seen, hits):
 
     y = Y at the first token; last: the sequence ends here; seen: the marks that earlier labels have set.
     """
-    Y, n = len(events.mark), 0
-    cell = events.token_class[token] * Y + z
-    for j in range(events.token_ptr[cell], events.token_ptr[cell + 1]):
-        hits[n], n = events.token_term[j], n + 1
-    cell = (events.step_class[token] * (Y + 1) + y) * Y + z
-    for j in range(events.step_ptr[cell], events.step_ptr[cell + 1]):
-        hits[n], n = events.step_term[j], n + 1
+    ptr, entry, Y, n = events.ptr, events.entry, len(events.mark), 0
+    cell = events.token_cell[token] + z
+    for j in range(ptr[cell], ptr[cell + 1]):
+        hits[n], n = entry[j].term, n + 1
+    cell = events.step_cell[token] + y * Y + z
+    for j in range(ptr[cell], ptr[cell + 1]):
+        hits[n], n = entry[j].term, n + 1
     if y != z:
-        for j in range(events.length_ptr[y] if y < Y else 0, events.length_ptr[y + 1] if y < Y else 0):
-            if run < events.least[j] or run > events.most[j]:
-                hits[n], n = events.length_term[j], n + 1
-        for j in range(events.order_ptr[z], events.order_ptr[z + 1]):
-            if seen[events.order_mark[j]]:
-                hits[n], n = events.order_term[j], n + 1
-    if last:
-        run = run + 1 if y == z else 1
-        for j in range(events.length_ptr[z], events.length_ptr[z + 1]):
-            if run < events.least[j] or run > events.most[j]:
-                hits[n], n = events.length_term[j], n + 1
+        for j in range(ptr[z], ptr[z + 1]):
+            if seen[entry[j].mark]:
+                hits[n], n = entry[j].term, n + 1
+    for end in range(2):  # of the block of y, and of that of z
+        block, length = (y, run) if end == 0 else (z, run + 1 if y == z else 1)
+        if last if end else y != z and y < Y:
+            for j in range(ptr[Y + block], ptr[Y + block + 1]):
+                if length < entry[j].least or length > entry[j].most:
+                    hits[n], n = entry[j].term, n + 1
     return n
 
 
@@ -95,14 +87,14 @@ def count_window(events, first, y, s, e, sign, row, work):
     T, Y = len(y), len(events.mark)
     seen, hits = work[:Y], work[Y:]
     stop, run = min(e + 1, T), s
-    if len(events.length_term):  # from the block before s to the end of that at e
+    if events.ptr[2 * Y] > events.ptr[Y]:  # lengths: from the block before s to the end of that at e
         while run > 0 and y[run - 1] == y[s - 1]:
             run -= 1
         run = s - run
         while stop < T and y[stop] == y[stop - 1]:
             stop += 1
         stop = min(stop + 1, T)
-    if len(events.order_term):  # any later block may be out of order
+    if events.ptr[Y] > 0:  # any later block may be out of order
         stop = T
         for m in range(Y):
             seen[m] = 0

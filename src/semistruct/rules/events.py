@@ -22,10 +22,12 @@ from semistruct.rules.words import WordTest
 class Entries(Protocol):
     """Where events are entered, for N tokens and Y labels (`tables.Builder`).
 
+    X                 the sequences of tokens, whose tokens are numbered from 0 to N - 1
     first, last (N,)  the first and the last tokens of the sequences
     labels            the names of the labels, in the order of their numbers
     """
 
+    X: Sequence[Any]
     first: np.ndarray
     last: np.ndarray
     labels: tuple[str, ...]

@@ -24,6 +24,7 @@ from semistruct.features.words import word_of
 from semistruct.rules.base import Rule, Term
 from semistruct.rules.event_kernels import (
     ALONE,
+    ENTRY,
     ITSELF,
     NO_MARK,
     PER_SEQUENCE,
@@ -43,7 +44,10 @@ BITS = 62  # tests per number when sets of tests are compared
 
 
 class Costs(NamedTuple):
-    """Costs by class: token (classes, Y); step (classes, Y + 1, Y), the last row being for first labels."""
+    """Costs by class of tokens and of steps into them, which are numbered by token_class and step_class (N,).
+
+    token (classes, Y); step (classes, Y + 1, Y), the last row being for first labels
+    """
 
     token_class: np.ndarray
     token: np.ndarray
@@ -106,17 +110,34 @@ class RuleTables:
         """The size of the array `work` of the kernels."""
         return len(self.labels) + most_hits(self.events)
 
+    @property
+    def _first_step(self) -> int:
+        """The first of the cells of steps."""
+        Y = len(self.labels)
+        return 2 * Y + len(self.token_tests) * Y
+
+    @cached_property
+    def token_class(self) -> np.ndarray:
+        """(N,): which row of token_tests a token has."""
+        Y = len(self.labels)
+        return ((self.events.token_cell - 2 * Y) // Y).astype(np.int32)
+
+    @cached_property
+    def step_class(self) -> np.ndarray:
+        """(N,): which row of step_tests the step into a token has."""
+        Y = len(self.labels)
+        return ((self.events.step_cell - self._first_step) // ((Y + 1) * Y)).astype(np.int32)
+
     def costs(self, price: np.ndarray) -> Costs:
         """What labels and steps cost if every event of term k costs price[k]."""
         e, Y = self.events, len(self.labels)
-        for k in {*e.length_term.tolist(), *e.order_term.tolist()}:
+        for k in e.entry["term"][: e.ptr[2 * Y]]:
             if price[k]:
                 raise TypeError(f"{self.terms[k].event.what} cannot have a price at every place")
-        token, step = (
-            np.bincount(np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)), price[term], len(ptr) - 1)
-            for ptr, term in ((e.token_ptr, e.token_term), (e.step_ptr, e.step_term))
-        )
-        return Costs(e.token_class, token.reshape(-1, Y), e.step_class, step.reshape(-1, Y + 1, Y))
+        cell = np.repeat(np.arange(len(e.ptr) - 1), np.diff(e.ptr))
+        total = np.bincount(cell, price[e.entry["term"]], len(e.ptr) - 1)
+        token, step = np.split(total[2 * Y :], [self._first_step - 2 * Y])
+        return Costs(self.token_class, token.reshape(-1, Y), self.step_class, step.reshape(-1, Y + 1, Y))
 
     @cached_property
     def event_costs(self) -> Costs:
@@ -148,15 +169,13 @@ def shifted(events: Events, n: int) -> Events:
     """The same events for a corpus with n tokens before, whose own events are of no interest."""
     before = np.zeros(n, np.int32)
     return events._replace(
-        token_class=np.concatenate([before, events.token_class]),
-        step_class=np.concatenate([before, events.step_class]),
+        token_cell=np.concatenate([before, events.token_cell]), step_cell=np.concatenate([before, events.step_cell])
     )
 
 
 def most_hits(events: Events) -> int:
-    """How many terms can have an event at one token."""
-    parts = (events.token_ptr, events.step_ptr, events.length_ptr, events.length_ptr, events.order_ptr)
-    return int(sum(np.diff(ptr).max(initial=0) for ptr in parts))
+    """How many terms can have an event at one token: at it, at the step, and where blocks begin and end."""
+    return 5 * int(np.diff(events.ptr).max(initial=0))
 
 
 def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> RuleTables:
@@ -166,12 +185,12 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
     compiled = [rule for rule in rules if not isinstance(rule, Function)]
     found = [(r, term) for r, rule in enumerate(compiled) for term in rule.terms(labels)]
     for k, (_, term) in enumerate(found):
-        term.event.enter(builder, k)
+        builder.enter(term.event, k)
     divisors: dict[Event, int] = {}
     for _, term in found:
         if term.per is not None and not isinstance(term.per, str) and term.per not in divisors:
             divisors[term.per] = len(found) + len(divisors)
-            term.per.enter(builder, divisors[term.per])
+            builder.enter(term.per, divisors[term.per])
     n_terms = len(found) + len(divisors)
     events, token_tests, step_tests = builder.events(n_terms)
     return RuleTables(
@@ -229,6 +248,16 @@ class Builder:
         self._lengths: list[tuple[int, int, int, int]] = []  # label, term, least, most
         self._orders: list[tuple[int, int, int]] = []  # first label, term, label that came before
 
+    def enter(self, event: Event, k: int) -> None:
+        """Term k counts this event, which must say how: one that the kernels never see would cost nothing."""
+        before = self._size()
+        event.enter(self, k)
+        if self._size() == before:
+            raise TypeError(f"a {type(event).__name__} enters nothing, so it would never be counted")
+
+    def _size(self) -> int:
+        return sum(map(len, (self._tokens, self._steps, self._lengths, self._orders)))
+
     def passes(self, test: WordTest) -> np.ndarray:
         """Every distinct word is tested once."""
         if self._words is None:
@@ -258,35 +287,36 @@ class Builder:
     def events(self, n_terms: int) -> tuple[Events, np.ndarray, np.ndarray]:
         """(Events, token_tests, step_tests of RuleTables)."""
         n, Y = int(self.offsets[-1]), len(self.labels)
-        token_class, token_ptr, token_term, token_tests = _classes(self._tokens, n, Y, n_terms)
-        step_class, step_ptr, step_term, step_tests = _classes(self._steps, n, (Y + 1) * Y, n_terms)
-        lengths = np.array(self._lengths, np.int64).reshape(-1, 4)
-        orders = np.array(self._orders, np.int64).reshape(-1, 3)
-        length_ptr, by_label = _grouped(Y, lengths[:, 0])
-        lengths = lengths[by_label]
-        order_ptr, by_first = _grouped(Y, orders[:, 0])
-        orders = orders[by_first]
-        marks = np.unique(orders[:, 2])
+        token_class, token_cells, token_tests = _classes(self._tokens, n, Y, n_terms)
+        step_class, step_cells, step_tests = _classes(self._steps, n, (Y + 1) * Y, n_terms)
+        first_step = 2 * Y + len(token_tests) * Y
+        marks = sorted({then for _, _, then in self._orders})
+        rows = [(z, k, 0, 0, marks.index(then)) for z, k, then in self._orders]
+        rows += [(Y + z, k, least, most, 0) for z, k, least, most in self._lengths]
+        cells = [np.array([row[0] for row in rows], np.int64), 2 * Y + token_cells[0], first_step + step_cells[0]]
+        special = np.array([row[1:] for row in rows], ENTRY)
+        entry = np.zeros(len(rows) + len(token_cells[1]) + len(step_cells[1]), ENTRY)
+        entry[: len(rows)], entry["term"][len(rows) :] = special, np.concatenate([token_cells[1], step_cells[1]])
+        cell = np.concatenate(cells)
         mark = np.full(Y, NO_MARK, np.int64)
         mark[marks] = np.arange(len(marks))
         events = Events(
-            token_class=token_class, token_ptr=token_ptr, token_term=token_term,
-            step_class=step_class, step_ptr=step_ptr, step_term=step_term,
-            length_ptr=length_ptr, length_term=lengths[:, 1].copy(), least=lengths[:, 2].copy(),
-            most=lengths[:, 3].copy(),
-            order_ptr=order_ptr, order_term=orders[:, 1].copy(), order_mark=mark[orders[:, 2]],
+            token_cell=(2 * Y + token_class * Y).astype(np.int32),
+            step_cell=(first_step + step_class * (Y + 1) * Y).astype(np.int32),
+            ptr=starts(np.bincount(cell, minlength=first_step + len(step_tests) * (Y + 1) * Y)),
+            entry=entry[np.argsort(cell, kind="stable")],
             mark=mark,
-        )  # fmt: skip
+        )
         return events, token_tests, step_tests
 
 
 def _classes(
     tests: list[_Test], n: int, size: int, n_terms: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]:
     """Number the distinct sets of tests that n places have.
 
-    Returns the class of each place, the terms of each cell class * size + label as (ptr, term), and which terms the
-    places of a class are tested for.
+    Returns the class of each place, the (cells class * size + label, terms) of all events, and which terms the places
+    of a class are tested for.
     """
     some = [test for test in tests if test.where is not None]
     codes = np.zeros((n, max(-(-len(some) // BITS), 1)), np.int64)
@@ -303,10 +333,4 @@ def _classes(
         tested[which, test.term] = True
         cells.append((which[:, None] * size + np.flatnonzero(test.mask)).ravel())
         terms.append(np.full(len(cells[-1]), test.term))
-    ptr, order = _grouped(len(distinct) * size, np.concatenate(cells))
-    return of.reshape(-1).astype(np.int32), ptr, np.concatenate(terms)[order], tested
-
-
-def _grouped(n: int, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(ptr (n + 1,), order): the places of each of n keys, in their order, are order[ptr[key]:ptr[key + 1]]."""
-    return starts(np.bincount(keys, minlength=n)), np.argsort(keys, kind="stable")
+    return of.reshape(-1), (np.concatenate(cells), np.concatenate(terms)), tested

@@ -12,11 +12,11 @@ import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
-from semistruct.rules.event_kernels import ALONE, ITSELF, Events
+from semistruct.rules.event_kernels import ALONE, ITSELF, TARGET, Events
 from semistruct.rules.events import StartEvent
 from semistruct.rules.tables import ANY_LENGTH, RuleTables, most_hits
 from semistruct.search.k_best_kernels import k_best_sequences
-from semistruct.search.search_kernels import Scoring, Track, search_sequences
+from semistruct.search.search_kernels import LIMIT, TERM, Scoring, Track, search_sequences
 from semistruct.threads import spread
 
 WIDTH = 1024
@@ -99,73 +99,57 @@ def growing_widths(k: int, width: int) -> np.ndarray:
 
 def tracked(tables: RuleTables) -> Track:
     """The terms of instance rules that are not part of the scores."""
-    term = np.array([k for k in tables.instance if not tables.event_price[k]], np.int64)
-    events, t = only(tables.events, term), tables.targets[term]
-    cap = np.full(len(term), ANY_NUMBER, np.int64)
-    for g in np.flatnonzero(t["per"] == ITSELF):
-        if t["group"][g] != ALONE or t["power"][g] == 1 or t["high"][g] == np.inf:
-            bounds = [bound for bound in (t["low"][g], t["high"][g]) if np.isfinite(bound)]
-            cap[g] = int(np.ceil(max(bounds))) + 1
-    more, fewer = _future_prices(t)
-    n_marks = int(events.mark.max(initial=-1)) + 1
-    finite = events.most[events.most < ANY_LENGTH]
+    which = np.array([k for k in tables.instance if not tables.event_price[k]], np.int64)
+    events, terms = only(tables.events, which), np.zeros(len(which), TERM)
+    for name in TARGET.fields or ():
+        terms[name] = tables.targets[name][which]
+    terms["cap"] = ANY_NUMBER
+    for g in np.flatnonzero(terms["per"] == ITSELF):
+        term = terms[g]
+        if term["group"] != ALONE or term["power"] == 1 or term["high"] == np.inf:
+            term["cap"] = int(np.ceil(max(bound for bound in (term["low"], term["high"]) if np.isfinite(bound)))) + 1
+    # An absolute penalty grows by its weight, a squared one by any amount.  Terms of a group are paid for once, when
+    # they leave their range: those with fewer events have that before them.
+    linear = (terms["power"] == 1) & (terms["per"] == ITSELF)
+    price = np.where(linear, terms["weight"] * terms["unit"], np.inf)
+    terms["more"] = np.where(terms["high"] < np.inf, price, 0.0)
+    terms["fewer"] = np.where((terms["low"] > -np.inf) | (terms["group"] != ALONE), price, 0.0)
+    Y = len(tables.labels)
+    ends = events.entry[events.ptr[Y] : events.ptr[2 * Y]]
+    longest = max([1, *ends["least"], *(ends["most"][ends["most"] < ANY_LENGTH] + 1)])
     return Track(
         events=events,
-        targets=t,
-        cap=cap,
-        more=np.append(more, [np.inf] * n_marks),
-        fewer=np.append(fewer, [0.0] * n_marks),
-        **_block_limits(tables, t, term, cap),
-        longest=int(max([1, *events.least.tolist(), *(finite + 1).tolist()])),
+        terms=terms,
+        limits=_limits(tables, terms, which),
+        size=len(terms) + int(events.mark.max(initial=-1)) + 1,
+        longest=int(longest),
         hits=max(most_hits(events), 1),
     )
 
 
 def only(events: Events, terms: np.ndarray) -> Events:
     """The events of some terms, which are numbered anew."""
-    lists = (events.token_term, events.step_term, events.length_term, events.order_term, terms)
-    number = np.full(max(part.max(initial=-1) for part in lists) + 1, -1, np.int64)
+    number = np.full(max(events.entry["term"].max(initial=-1), terms.max(initial=-1)) + 1, -1, np.int64)
     number[terms] = np.arange(len(terms))
-
-    def kept(ptr: np.ndarray, term: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        stays = number[term] >= 0
-        return np.append(0, np.cumsum(stays))[ptr], stays
-
-    parts: dict[str, np.ndarray] = {}
-    for name, others in (("token", ()), ("step", ()), ("length", ("least", "most")), ("order", ("order_mark",))):
-        term = getattr(events, f"{name}_term")
-        ptr, stays = kept(getattr(events, f"{name}_ptr"), term)
-        parts |= {f"{name}_ptr": ptr, f"{name}_term": number[term[stays]]}
-        parts |= {other: getattr(events, other)[stays] for other in others}
-    return events._replace(**parts)
+    stays = number[events.entry["term"]] >= 0
+    entry = events.entry[stays]
+    entry["term"] = number[entry["term"]]
+    return events._replace(ptr=np.append(0, np.cumsum(stays))[events.ptr], entry=entry)
 
 
-def _future_prices(t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(more, fewer) of Track: an absolute penalty grows by its weight, a squared one by any amount.
-
-    Terms of a group are paid for once, when they leave their range: those with fewer events have that before them.
-    """
-    price = np.where((t["power"] == 1) & (t["per"] == ITSELF), t["weight"] * t["unit"], np.inf)
-    fewer = (t["low"] > -np.inf) | (t["group"] != ALONE)
-    return np.where(t["high"] < np.inf, price, 0.0), np.where(fewer, price, 0.0)
-
-
-def _block_limits(tables: RuleTables, t: np.ndarray, term: np.ndarray, cap: np.ndarray) -> dict[str, np.ndarray]:
-    """What tracked terms say of the blocks of each label."""
-    Y = len(tables.labels)
-    blocks, least, most = np.full(Y, -1, np.int64), np.zeros(Y, np.int64), np.full(Y, ANY_NUMBER, np.int64)
-    least_price, most_price = np.zeros(Y), np.zeros(Y)
-    for g, k in enumerate(term):
+def _limits(tables: RuleTables, terms: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """What tracked terms say of the blocks of each label: LIMIT records."""
+    limits = np.zeros(len(tables.labels), LIMIT)
+    limits["term"], limits["most"] = -1, ANY_NUMBER
+    for g, (term, k) in enumerate(zip(terms, which, strict=True)):
         event = tables.terms[k].event
-        if not isinstance(event, StartEvent) or t["group"][g] != ALONE:
+        if not isinstance(event, StartEvent) or term["group"] != ALONE:
             continue
-        z, low, high = tables.labels.index(event.label), t["low"][g], t["high"][g]
-        if blocks[z] < 0 or cap[g] > cap[blocks[z]]:
-            blocks[z] = g
-        if low > least[z] and low == np.floor(low):
-            least[z], least_price[z] = low, t["weight"][g]
-        if high < most[z] and high == np.floor(high):
-            most[z], most_price[z] = high, t["weight"][g]
-    return {
-        "blocks": blocks, "least": least, "most": most, "least_price": least_price, "most_price": most_price,
-    }  # fmt: skip
+        limit, low, high = limits[tables.labels.index(event.label)], term["low"], term["high"]
+        if limit["term"] < 0 or term["cap"] > terms["cap"][limit["term"]]:
+            limit["term"] = g
+        if low > limit["least"] and low == np.floor(low):
+            limit["least"], limit["least_price"] = low, term["weight"]
+        if high < limit["most"] and high == np.floor(high):
+            limit["most"], limit["most_price"] = high, term["weight"]
+    return limits

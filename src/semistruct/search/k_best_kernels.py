@@ -9,19 +9,22 @@ import numpy as np
 
 from semistruct.chain.kernels import copy, equal
 from semistruct.compiled import kernel
+from semistruct.rules.event_kernels import ZERO
 from semistruct.search.search_kernels import (
+    PREFIX,
     Bound,
+    Prefixes,
     a_little_below,
     advance,
     begin,
+    best_prefix,
+    extend,
     keep_best,
     local_scores,
     look_ahead,
     relax,
-    room_for,
     settle,
     trace_back,
-    used_credit,
 )
 
 
@@ -29,54 +32,48 @@ from semistruct.search.search_kernels import (
 def search_k(scores, bound, track, width, floor, paths, values):
     """Write the best labellings and their values, -inf where fewer were found; returns whether they are exact."""
     T, Y = scores.unary.shape
-    size, room = len(track.more), width * Y
-    old, new, trace = room_for(width, size), room_for(room, size), np.empty((T, 2, width), np.int32)
+    room = width * Y
+    old, trace = begin(bound, track, width), np.empty((T, 2, width), np.int32)
+    new = Prefixes(np.empty(room, PREFIX), np.empty((room, track.size), np.int64))
     hits, spare, exact, alive = np.empty(track.hits, np.int64), np.empty(room), True, 1
-    begin(old, bound, track)
     for t in range(T):
-        n, many, cut = 0, 0, floor
+        n, many, cut = ZERO, 0, floor
         for j in range(2 * alive):
             p, stays = j % alive, j < alive
             if j == alive and n == width:
                 least = np.inf
                 for i in range(n):
-                    least = min(least, new.score[i] + new.rest[i])
+                    least = min(least, new.state[i].score + new.state[i].rest)
                 cut = max(floor, least)
-            y = old.label[p]
+            y, run = old.state[p].label, old.state[p].run
             for z in range(Y):
                 if (y == z) != stays:
                     continue
-                s, r = old.score[p] + scores.unary[t, z], old.rest[p] + bound.ahead[t, z]
-                if t > 0:
-                    s += scores.step[scores.kind[t], y, z]
-                if y != z:
-                    r -= used_credit(bound, track, z, old.rows[p])
+                s, r = extend((old.state[p], old.rows[p]), scores, bound, track, t, z)
                 if not s + r >= floor or s == -np.inf:
                     continue
                 if s + r < cut:
                     many += 1
                     continue
-                for g in range(size):
+                for g in range(track.size):
                     new.rows[n, g] = old.rows[p, g]
-                s -= advance(track, scores, t, y, old.run[p], z, new.rows[n], hits)
+                s -= advance(track, scores, t, y, run, z, new.rows[n], hits)
                 if t == T - 1:
                     r = 0.0
                 if s + r >= floor:
-                    new.score[n], new.rest[n], new.label[n], new.parent[n] = s, r, z, p
-                    new.run[n] = min(old.run[p] + 1, track.longest) if y == z else 1
+                    one = new.state[n]
+                    one.score, one.rest, one.label, one.parent = s, r, z, p
+                    one.run = min(run + 1, track.longest) if y == z else 1
                     many, n = many + 1, n + 1
         if many > width:
             exact = False
             n = keep_best(width, n, new, spare)
-        alive = settle(t, n, new, old, bound, trace)
+        alive = settle(t, n, new, old, bound.ahead, trace)
     for r in range(len(values)):
-        best = -1
-        for i in range(alive):
-            if old.score[i] > -np.inf and (best < 0 or old.score[i] > old.score[best]):
-                best = i
+        best = best_prefix(old.state, alive)
         values[r] = -np.inf
         if best >= 0:
-            values[r], old.score[best] = old.score[best], -np.inf
+            values[r], old.state[best].score = old.state[best].score, -np.inf
             trace_back(trace, best, paths[r])
     return exact
 

@@ -20,35 +20,40 @@ import numpy as np
 
 from semistruct.chain.kernels import copy, max_backward, path_score, token_scores, viterbi
 from semistruct.compiled import inlined, kernel
-from semistruct.rules.event_kernels import ALONE, PER_TOKEN, ZERO, Events, distance, happens
+from semistruct.rules.event_kernels import ALONE, PER_TOKEN, TARGET, ZERO, Events, distance, happens
 
 ROUNDS = 12  # of improving the multipliers
+
+
+TERM = np.dtype([*TARGET.descr, ("cap", "i8"), ("more", "f8"), ("fewer", "f8")])
+"""A term that is part of a state: its target, and
+
+cap          counts above it are all alike
+more, fewer  what a count that is one more, one less, can cost in the future (inf: any amount)
+"""
+LIMIT = np.dtype([("term", "i8"), ("least", "i8"), ("most", "i8"), ("least_price", "f8"), ("most_price", "f8")])
+"""What rules say of the blocks of a label.
+
+term                     the term that counts them, or -1
+least, most              how many there may be
+least_price, most_price  what every missing and every surplus block costs at least
+"""
 
 
 class Track(NamedTuple):
     """The terms that are part of a state, numbered g.
 
-    events        in which only these terms are left
-    targets (G,)  of these terms
-    cap (G,)      counts above it are all alike
-    more, fewer (size,)  what a count that is one more, one less, can cost in the future (inf: any amount)
-    blocks (Y,)   the term that counts the blocks of a label, or -1
-    least, most (Y,)     how many blocks of a label there may be
-    least_price, most_price (Y,)  what every missing and every surplus block costs at least
-    longest       block lengths above it are all alike
-    hits          room for the terms that have an event at one token
+    events      in which only these terms are left
+    terms (G,)  TERM records; limits (Y,) LIMIT records
+    size        of a row
+    longest     block lengths above it are all alike
+    hits        room for the terms that have an event at one token
     """
 
     events: Events
-    targets: np.ndarray
-    cap: np.ndarray
-    more: np.ndarray
-    fewer: np.ndarray
-    blocks: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
-    least_price: np.ndarray
-    most_price: np.ndarray
+    terms: np.ndarray
+    limits: np.ndarray
+    size: int
     longest: int
     hits: int
 
@@ -72,20 +77,19 @@ class Bound(NamedTuple):
     ahead: np.ndarray
 
 
+PREFIX = np.dtype([("score", "f8"), ("rest", "f8"), ("run", "i8"), ("label", "i8"), ("parent", "i8")])
+"""A labelling of the first tokens of a sequence.
+
+score   of the prefix, its penalty subtracted
+rest    what a rest can add at most
+run     the length of the last block, label its label, parent the prefix without its last token
+"""
+
+
 class Prefixes(NamedTuple):
-    """Labellings of the first tokens of a sequence.
+    """Several prefixes: PREFIX records, and what the module calls their rows."""
 
-    score   of the prefix, its penalty subtracted
-    rest    what a rest can add at most
-    run     the length of the last block, label its label, parent the prefix without its last token
-    rows    see the module
-    """
-
-    score: np.ndarray
-    rest: np.ndarray
-    run: np.ndarray
-    label: np.ndarray
-    parent: np.ndarray
+    state: np.ndarray
     rows: np.ndarray
 
 
@@ -93,12 +97,6 @@ class Prefixes(NamedTuple):
 def a_little_below(value):
     """By more than rounding may have done to it."""
     return value - 1e-9 * abs(value) - 1e-7 if value > -np.inf else value
-
-
-@inlined
-def room_for(n, size):
-    whole = np.empty((3, n), np.int64)
-    return Prefixes(np.empty(n), np.empty(n), whole[0], whole[1], whole[2], np.zeros((n, size), np.int64))
 
 
 @inlined
@@ -114,57 +112,59 @@ def excess_cost(target, count, n_tokens, above):
 @kernel
 def advance(track, scores, t, y, run, z, row, hits):
     """Enter label z at t, after a block of `run` tokens of y, into the row of a prefix; returns what that costs."""
-    cost, T, G, targets = 0.0, len(scores.unary), len(track.targets), track.targets
+    terms, T, G, cost = track.terms, len(scores.unary), len(track.terms), 0.0
     for j in range(happens(track.events, scores.first + t, t == T - 1, y, run, z, row[G:], hits)):
         g = hits[j]
         before, count = row[g], row[g] + 1
-        row[g] = min(count, track.cap[g])
-        if targets[g].group == ALONE:
-            cost += excess_cost(targets[g], count, T, True) - excess_cost(targets[g], before, T, True)
-        elif before <= targets[g].high < count:  # one more term of its group is out of range
+        row[g] = min(count, terms[g].cap)
+        if terms[g].group == ALONE:
+            cost += excess_cost(terms[g], count, T, True) - excess_cost(terms[g], before, T, True)
+        elif before <= terms[g].high < count:  # one more term of its group is out of range
             others = 0
             for h in range(G):
-                others += h != g and targets[h].group == targets[g].group and row[h] > targets[h].high
-            cost += targets[g].weight * (2.0 * others + 1.0 if targets[g].power == 2 else 1.0)
+                others += h != g and terms[h].group == terms[g].group and row[h] > terms[h].high
+            cost += terms[g].weight * (2.0 * others + 1.0 if terms[g].power == 2 else 1.0)
     if track.events.mark[z] >= 0:
         row[G + track.events.mark[z]] = 1
     if t == T - 1:
         for g in range(G):
-            cost += excess_cost(targets[g], row[g], T, False)
+            cost += excess_cost(terms[g], row[g], T, False)
     return cost
 
 
 @inlined
-def dominates(track, new, m, n):
+def dominates(terms, new, m, n):
     """No rest of the sequence can make prefix n better than m: m is ahead by more than its counts can cost it."""
-    if new.run[m] != new.run[n]:
+    if new.state[m].run != new.state[n].run:
         return False
-    lead = new.score[m] - new.score[n]
+    lead = new.state[m].score - new.state[n].score
     for g in range(new.rows.shape[1]):
         more = new.rows[m, g] - new.rows[n, g]
-        if more > 0:
-            lead -= more * track.more[g]
+        if g >= len(terms):  # a mark may cost any amount, a missing one costs nothing
+            lead = -np.inf if more > 0 else lead
+        elif more > 0:
+            lead -= more * terms[g].more
         elif more < 0:
-            lead += more * track.fewer[g]
+            lead += more * terms[g].fewer
     return lead >= 0
 
 
 @inlined
-def enter(track, new, head, following, n):
+def enter(terms, new, head, following, n):
     """Put prefix n on the list of its label unless one there dominates it; strike those it dominates.
 
     Returns how many prefixes there are more now; the struck ones get the score -inf.
     """
-    z, change, before = new.label[n], 1, -1
+    z, change, before = new.state[n].label, 1, -1
     m = head[z]
     while m >= 0:
-        if dominates(track, new, m, n):
+        if dominates(terms, new, m, n):
             return 0
         m = following[m]
     m = head[z]
     while m >= 0:
-        if dominates(track, new, n, m):
-            new.score[m] = -np.inf
+        if dominates(terms, new, n, m):
+            new.state[m].score = -np.inf
             change -= 1
             if before < 0:
                 head[z] = following[m]
@@ -203,70 +203,69 @@ def nth_largest(work, n, rank):
 
 @inlined
 def keep_best(width, n, new, bound):
-    """Of n >= width prefixes keep those with the highest bounds, the first of equal ones; returns width."""
+    """Of n >= width prefixes keep those with the highest bounds, the first of equal ones; returns how many."""
+    state = new.state
     for i in range(n):
-        bound[i] = new.score[i] + new.rest[i]
+        bound[i] = state[i].score + state[i].rest
     threshold, kept, ties = nth_largest(bound, n, width - 1), 0, width
     for i in range(n):
-        ties -= new.score[i] + new.rest[i] > threshold
+        ties -= state[i].score + state[i].rest > threshold
     for i in range(n):
-        f = new.score[i] + new.rest[i]
-        if f < threshold or (f == threshold and ties == 0):
-            continue
-        ties -= f == threshold
-        move(new, i, new, kept)
-        kept += 1
+        f = state[i].score + state[i].rest
+        if kept < width and (f > threshold or (f == threshold and ties > 0)):  # false for a value that is no number
+            ties -= f == threshold
+            move(new, i, new, kept)
+            kept += 1
     return kept
 
 
 @inlined
 def move(old, i, new, j):
     """Write prefix i of one layer over j of another."""
-    new.score[j], new.rest[j], new.run[j] = old.score[i], old.rest[i], old.run[i]
-    new.label[j], new.parent[j] = old.label[i], old.parent[i]
+    new.state[j] = old.state[i]
     for g in range(old.rows.shape[1]):
         new.rows[j, g] = old.rows[i, g]
 
 
 @inlined
-def credit(multiplier, track):
+def credit(multiplier, limits):
     """What is credited at the start: the multipliers of the blocks that may be, and of those that must be."""
     total = 0.0
     for z in range(len(multiplier)):
         if multiplier[z] != 0:
-            total += multiplier[z] * (track.most[z] if multiplier[z] > 0 else track.least[z])
+            total += multiplier[z] * (limits[z].most if multiplier[z] > 0 else limits[z].least)
     return total
 
 
 @inlined
-def used_credit(bound, track, z, row):
-    """What one more block of z takes away from the credit."""
-    multiplier, g = bound.multiplier[z], track.blocks[z]
-    n = row[g] if g >= 0 else 0
-    return multiplier if n < (track.most[z] if multiplier > 0 else track.least[z]) else 0.0
+def used_credit(multiplier, limit, row):
+    """What one more block of a label takes away from the credit."""
+    n = row[limit.term] if limit.term >= 0 else 0
+    return multiplier if n < (limit.most if multiplier > 0 else limit.least) else 0.0
 
 
 @inlined
-def begin(layer, bound, track):
-    """The empty prefix."""
-    layer.score[0], layer.rest[0] = 0.0, credit(bound.multiplier, track)
-    layer.run[0], layer.label[0] = 0, len(bound.multiplier)
-    for g in range(layer.rows.shape[1]):
-        layer.rows[0, g] = 0
+def begin(bound, track, width):
+    """A layer with the empty prefix, and room for others."""
+    layer = Prefixes(np.empty(width, PREFIX), np.zeros((width, track.size), np.int64))
+    first = layer.state[0]
+    first.score, first.rest, first.run, first.label = 0.0, credit(bound.multiplier, track.limits), 0, len(track.limits)
+    return layer
 
 
 @inlined
-def settle(t, n, new, old, bound, trace):
+def settle(t, n, new, old, ahead, trace):
     """Make the n new prefixes, but for those that were struck, the old ones; returns how many they are.
 
     trace (T, 2, width) receives their labels and parents; `rest` is what is left of the credit.
     """
     alive = 0
     for i in range(n):
-        if new.score[i] + new.rest[i] > -np.inf:
+        one = new.state[i]
+        if one.score + one.rest > -np.inf:
             move(new, i, old, alive)
-            old.rest[alive] -= bound.ahead[t, new.label[i]]
-            trace[t, 0, alive], trace[t, 1, alive] = new.label[i], new.parent[i]
+            old.state[alive].rest -= ahead[t, one.label]
+            trace[t, 0, alive], trace[t, 1, alive] = one.label, one.parent
             alive += 1
     return alive
 
@@ -279,61 +278,77 @@ def trace_back(trace, place, path):
         place = trace[t, 1, place]
 
 
+@inlined
+def extend(p, scores, bound, track, t, z):
+    """(score, bound on the rest) of prefix p with label z at t, before the tracked terms are paid for."""
+    state, y = p[0], p[0].label
+    s, r = state.score + scores.unary[t, z], state.rest + bound.ahead[t, z]
+    if t > 0:
+        s += scores.step[scores.kind[t], y, z]
+    if y != z:
+        r -= used_credit(bound.multiplier[z], track.limits[z], p[1])
+    return s, r
+
+
 @kernel
 def search(scores, bound, track, width, floor, path):
     """Write the best labelling with a value of at least floor; returns (its value or -inf, exact or not)."""
     T, Y = scores.unary.shape
-    size, room = len(track.more), width * Y
-    old, new, trace = room_for(width, size), room_for(room, size), np.empty((T, 2, width), np.int32)
-    head, following = np.empty(Y, np.int64), np.empty(room, np.int64)
-    hits, spare, exact, alive = np.empty(track.hits, np.int64), np.empty(room), True, 1
-    begin(old, bound, track)
+    room = width * Y
+    old, trace = begin(bound, track, width), np.empty((T, 2, width), np.int32)
+    new = Prefixes(np.empty(room, PREFIX), np.empty((room, track.size), np.int64))
+    head, following, spare = np.empty(Y, np.int64), np.empty(room, np.int64), np.empty(room)
+    hits, exact, alive = np.empty(track.hits, np.int64), True, 1
     for t in range(T):
-        n, many = 0, 0
+        n, many = ZERO, 0
         for z in range(Y):
             head[z] = -1
         for p in range(alive):
-            y = old.label[p]
+            y, run = old.state[p].label, old.state[p].run
             for z in range(Y):
-                s, r = old.score[p] + scores.unary[t, z], old.rest[p] + bound.ahead[t, z]
-                if t > 0:
-                    s += scores.step[scores.kind[t], y, z]
-                if y != z:
-                    r -= used_credit(bound, track, z, old.rows[p])
+                s, r = extend((old.state[p], old.rows[p]), scores, bound, track, t, z)
                 if not s + r >= floor or s == -np.inf:
                     continue
-                for g in range(size):
+                for g in range(track.size):
                     new.rows[n, g] = old.rows[p, g]
-                s -= advance(track, scores, t, y, old.run[p], z, new.rows[n], hits)
+                s -= advance(track, scores, t, y, run, z, new.rows[n], hits)
                 if t == T - 1:
                     r = 0.0
                 if not s + r >= floor:
                     continue
-                new.score[n], new.rest[n], new.label[n], new.parent[n] = s, r, z, p
-                new.run[n] = min(old.run[p] + 1, track.longest) if y == z else 1
+                one = new.state[n]
+                one.score, one.rest, one.label, one.parent = s, r, z, p
+                one.run = min(run + 1, track.longest) if y == z else 1
                 if t == T - 1:
                     many, n = many + 1, n + 1
                     continue
-                many += enter(track, new, head, following, n)
+                many += enter(track.terms, new, head, following, n)
                 n += head[z] == n
         if many > width:
             exact = False
             n = keep_best(width, n, new, spare)
-        alive = settle(t, n, new, old, bound, trace)
-    best = -1
-    for i in range(alive):
-        if old.score[i] > -np.inf and (best < 0 or old.score[i] > old.score[best]):
-            best = i
+        alive = settle(t, n, new, old, bound.ahead, trace)
+    best = best_prefix(old.state, alive)
     if best < 0:
         return -np.inf, exact
     trace_back(trace, best, path)
-    return old.score[best], exact
+    return old.state[best].score, exact
+
+
+@inlined
+def best_prefix(state, n):
+    """The number of the best of n whole labellings, or -1."""
+    best = -1
+    for i in range(n):
+        if state[i].score > -np.inf and (best < 0 or state[i].score > state[best].score):
+            best = i
+    return best
 
 
 @inlined
 def tracked_cost(track, scores, path):
     """What the tracked terms cost for a whole labelling."""
-    row, hits = np.zeros(len(track.more), np.int64), np.empty(track.hits, np.int64)
+    row, hits = np.zeros(track.size, np.int64), np.empty(track.hits, np.int64)
     cost, run, before = 0.0, ZERO, scores.unary.shape[1]
     for t in range(len(path)):
         z = np.int64(path[t])
@@ -356,28 +371,30 @@ def pay(scores, multiplier, unary, step):
 
 
 @inlined
-def improve(multiplier, track, path, gap):
+def improve(multiplier, limits, path, gap):
     """Polyak's subgradient step towards multipliers under which the best labelling has an allowed number of blocks.
 
     gap  by how much the value of `path`, multipliers paid, exceeds that of the best labelling known
     Returns whether any multiplier has changed.
     """
+    if not gap < np.inf:
+        return False
     over = np.zeros(len(multiplier))
     for t in range(len(path)):
         over[path[t]] += t == 0 or path[t] != path[t - 1]
     size = 0.0
     for z in range(len(multiplier)):
-        if multiplier[z] > 0 or over[z] > track.most[z]:
-            over[z] -= track.most[z]
-        elif multiplier[z] < 0 or over[z] < track.least[z]:
-            over[z] -= track.least[z]
+        if multiplier[z] > 0 or over[z] > limits[z].most:
+            over[z] -= limits[z].most
+        elif multiplier[z] < 0 or over[z] < limits[z].least:
+            over[z] -= limits[z].least
         else:
             over[z] = 0.0
         size += over[z] * over[z]
     moved = False
     for z in range(len(multiplier)):
         if over[z] != 0:
-            new = min(max(multiplier[z] + gap / size * over[z], -track.least_price[z]), track.most_price[z])
+            new = min(max(multiplier[z] + gap / size * over[z], -limits[z].least_price), limits[z].most_price)
             if (multiplier[z] > 0 and new < 0) or (multiplier[z] < 0 and new > 0):
                 new = 0.0
             moved = moved or new != multiplier[z]
@@ -385,7 +402,7 @@ def improve(multiplier, track, path, gap):
     return moved
 
 
-@inlined
+@kernel
 def relax(scores, track, least, bound, path):
     """Labellings without the tracked terms, multipliers paid: the best one met by its true value is written.
 
@@ -397,7 +414,7 @@ def relax(scores, track, least, bound, path):
     value, ceiling, trial = -np.inf, np.inf, np.empty(T, np.int16)
     for _ in range(ROUNDS):
         pay(scores, multiplier, unary, step)
-        top = viterbi(unary, step, scores.kind, bound.ahead, trial) + credit(multiplier, track)
+        top = viterbi(unary, step, scores.kind, bound.ahead, trial) + credit(multiplier, track.limits)
         if top < ceiling:
             ceiling = top
             copy(multiplier, bound.multiplier)
@@ -407,7 +424,11 @@ def relax(scores, track, least, bound, path):
         if true > value:
             value = true
             copy(trial, path)
-        if value >= a_little_below(ceiling) or ceiling < least or not improve(multiplier, track, trial, top - value):
+        if (
+            value >= a_little_below(ceiling)
+            or ceiling < least
+            or not improve(multiplier, track.limits, trial, top - value)
+        ):
             break
     return value, ceiling
 
@@ -465,7 +486,7 @@ class Scoring(NamedTuple):
     known: np.ndarray
 
 
-@inlined
+@kernel
 def local_scores(scoring, i):
     """The Scores of sequence i."""
     scorer, costs, bonus, known = scoring.scorer, scoring.costs, scoring.bonus, scoring.known

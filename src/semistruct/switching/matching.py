@@ -202,4 +202,4 @@ def change_points(tables: RuleTables) -> np.ndarray:
     for k, term in enumerate(tables.terms):
         marked[k] = isinstance(term.event, StepEvent) and term.event.mark is not None
     bound = np.asarray(tables.step_tests[:, marked].any(axis=1))
-    return np.append(~bound[tables.events.step_class], True)
+    return np.append(~bound[tables.step_class], True)

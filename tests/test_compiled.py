@@ -1,0 +1,108 @@
+"""The cache of kernels: used, forgotten when a kernel changes, and done without where it cannot be written or read."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import semistruct
+from semistruct import compiled
+from semistruct.cli.compiling import TEXT, Teller
+
+PACKAGE = Path(semistruct.__file__).parent
+COUNT = """
+import sys
+import numpy as np
+from semistruct import compiled, progress
+seen = []
+progress.compile_watchers.append(seen.append)
+if len(sys.argv) > 1:
+    compiled.sources = lambda: sys.argv[1]
+from semistruct.chain.kernels import copy, path_score
+path = np.zeros(3, np.int16)
+copy(np.ones(3, np.int16), path)
+assert path.tolist() == [1, 1, 1]
+print(seen.count(True), seen.count(False))
+"""
+
+
+def compilations(folder, *words, **environment):
+    """How many kernels a fresh process compiles that calls one."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder), **environment}
+    command = [sys.executable, "-c", COUNT, *words]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    began, ended = map(int, done.stdout.split())
+    assert began == ended
+    return began
+
+
+def test_what_was_compiled_is_found_again(tmp_path):
+    assert compilations(tmp_path) == 1
+    assert compilations(tmp_path) == 0
+
+
+def test_a_change_of_any_kernel_compiles_all_again(tmp_path):
+    assert [compilations(tmp_path, word) for word in ("a", "a", "b", "b", "a")] == [1, 0, 1, 0, 1]
+
+
+def test_kernels_with_checked_bounds_are_others(tmp_path):
+    assert compilations(tmp_path) == 1
+    assert compilations(tmp_path, NUMBA_BOUNDSCHECK="1") == 1
+
+
+@pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x04N."], ids=["empty", "text", "other"])
+def test_a_damaged_cache_is_as_good_as_none(tmp_path, content):
+    assert compilations(tmp_path) == 1
+    for file in tmp_path.rglob("*.nb[ci]"):
+        file.write_bytes(content)
+    assert compilations(tmp_path) == 1
+
+
+def test_a_folder_in_the_place_of_a_file(tmp_path):
+    assert compilations(tmp_path) == 1
+    for file in [*tmp_path.rglob("*.nbi")]:
+        file.unlink()
+        file.mkdir()
+    assert compilations(tmp_path) == 1
+
+
+def test_no_place_for_a_cache(tmp_path):
+    """Nothing can be written below a file; the folders of the package and of the user are not writable either."""
+    (tmp_path / "file").write_text("")
+    found = compilations(tmp_path / "file" / "cache", NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator")
+    assert found == 1
+
+
+def test_all_kernels_are_in_files_that_say_so():
+    found = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if re.search(r"^@(kernel|inlined|njit)\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert found
+    assert {name for name in found if not name.endswith("kernels.py")} == set()
+    users = [path for path in PACKAGE.rglob("*.py") if "from numba" in path.read_text(encoding="utf-8")]
+    assert users == [PACKAGE / "compiled.py"]
+
+
+def test_the_digest_is_of_all_kernels(monkeypatch, tmp_path):
+    monkeypatch.setattr(compiled, "__file__", str(tmp_path / "compiled.py"))
+    (tmp_path / "compiled.py").write_text("a")
+    seen = set()
+    for name, text in (("x_kernels.py", "1"), ("x_kernels.py", "2"), ("other.py", "3"), ("kernels.py", "4")):
+        (tmp_path / name).write_text(text)
+        compiled.sources.cache_clear()
+        seen.add(compiled.sources())
+    compiled.sources.cache_clear()
+    assert len(seen) == 3
+
+
+def test_it_is_said_once_where_there_is_no_terminal(capsys):
+    tell = Teller()
+    for begins in (True, True, False, False, True, False):
+        tell(begins)
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", f"semistruct: {TEXT} (some seconds)\n")
