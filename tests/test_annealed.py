@@ -379,7 +379,9 @@ def test_labels_may_be_declared_without_rules():
 
 
 @pytest.mark.parametrize("method", [SSVM, partial(AnnealedSSVM, **SHORT)])
-@pytest.mark.parametrize(("label", "hint"), [("autohr", "did you mean 'author'?"), ("zzz", "if it is right, it belo")])
+@pytest.mark.parametrize(
+    ("label", "hint"), [("autohr", "did you mean 'author'?"), ("zzz", "if it is right, add it there")]
+)
 def test_a_label_that_the_rules_do_not_have_is_told(method, label, hint):
     rules, wrong = Rules([], labels=["author", "date", "title"]), [*Y[:3], [label, "author", "date"]]
     with pytest.warns(RuleWarning) as caught:
@@ -621,13 +623,13 @@ BAD_DATA = {
     "no sequences": ({"X": [], "Y": []}, "no sequence has a label"),
     "fewer labels": ({"Y": [*Y[:3], ["date"]]}, "training data: sequence 3 has 3 tokens but 1 labels"),
     "more label lists": ({"Y": [*Y, None]}, "4 sequences but 5 label lists"),
-    "empty unlabelled": ({"pool": [["a"], []]}, "unlabelled data: sequence 1 has no tokens"),
-    "numbers": ({"pool": [3]}, "unlabelled data: sequence 0 is 3"),
-    "a corpus": ({"pool": Corpus.of(POOL)}, "unlabelled data: a Corpus is no list .* pass corpus.tokens and"),
-    "a text": ({"pool": [["a"], "abc"]}, "^unlabelled data: sequence 1 is 'abc'"),
-    "examples": ({"pool": list(Corpus.of(POOL))}, r"^unlabelled data: sequence 0 is Example\("),
-    "a number": ({"pool": [["a"], [3]]}, "^unlabelled data: sequence 1 holds 3, expected tokens"),
-    "features": ({"pool": [[["f"]]]}, r"^unlabelled data: sequence 0 holds \['f'\], expected tokens"),
+    "empty unlabelled": ({"pool": [["a"], []]}, "pool data: sequence 1 has no tokens"),
+    "numbers": ({"pool": [3]}, "pool data: sequence 0 is 3"),
+    "a corpus": ({"pool": Corpus.of(POOL)}, "pool data: a Corpus is not a list .* pass corpus.tokens and"),
+    "a text": ({"pool": [["a"], "abc"]}, "^pool data: sequence 1 is 'abc'"),
+    "examples": ({"pool": list(Corpus.of(POOL))}, r"^pool data: sequence 0 is Example\("),
+    "a number": ({"pool": [["a"], [3]]}, "^pool data: sequence 1 holds 3, expected tokens"),
+    "features": ({"pool": [[["f"]]]}, r"^pool data: sequence 0 holds \['f'\], expected tokens"),
     "features among tokens": ({"X": [["a"], [["f"]], ["b"]], "Y": [None, ["x"], ["x"]]}, "^training data: sequence 1 "),
     "weights": ({"sample_weight": [1, 1]}, "sample_weight has shape"),
     "no weight": ({"sample_weight": [0, 0, 0, 0]}, "no sequence has a label and a sample_weight > 0"),
@@ -652,7 +654,7 @@ def test_weight_on_unlabelled_sequences_only_is_refused():
 
 
 def test_dev_data_that_is_training_data_is_told():
-    with pytest.warns(UserWarning, match="2 of 3 dev sequences are in the training data too"):
+    with pytest.warns(UserWarning, match="2 of 3 dev sequences are also in the training data"):
         fit(X, Y, pool=POOL, dev=([X[0], ["1900"], X[2]], [Y[0], ["date"], Y[2]]))
 
 

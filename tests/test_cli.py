@@ -206,7 +206,7 @@ def test_several_inputs_are_labelled_one_after_another(good, home):
 
 def test_more_sequences_than_are_labelled_at_a_time(good, home, monkeypatch):
     whole = good("predict", home / "refs.model", home / "test.tsv")
-    monkeypatch.setattr("semistruct.cli.commands.CHUNK", 3)
+    monkeypatch.setattr("semistruct.cli.labelling.CHUNK", 3)
     assert good("predict", home / "refs.model", home / "test.tsv") == whole
 
 
@@ -399,7 +399,10 @@ def bad_options(home, out):
         "unknown format": (["train", *train, "--format", "tvs"], "'tvs'"),
         "unknown scheme": (["train", *train, "--scheme", "BIO"], "'BIO'; did you mean 'bio'?"),
         "unknown encoding": (["train", *train, "--encoding", "utf-99"], "utf-99"),
-        "label column out of range": (["train", *train, "--label-column", "5"], "train.tsv:1: no label column 5"),
+        "label column out of range": (
+            ["train", *train, "--label-column", "5"],
+            "train.tsv:1: there is no label column 5",
+        ),
         "label column in words": (["train", *train, "--label-column", "last"], "'last'"),
         "no labels": (["train", home / "refs.txt", "-o", out / "m"], str(home / "refs.txt")),
         "no labels in dev": (["train", *train, "-d", home / "refs.txt"], str(home / "refs.txt")),
@@ -497,7 +500,7 @@ def test_an_input_is_not_overwritten(rejected, home, tmp_path, case):
         write(tmp_path, name, (home / source).read_bytes())
     write(tmp_path, "r.yaml", "rules:\n  - starts_with: author\n")
     (tmp_path / "link.tsv").symlink_to(tmp_path / "x.tsv")
-    wanted = "both the model and the plot" if case == "model and plot" else "is an input too, and would be overwritten"
+    wanted = "both the model and the plot" if case == "model and plot" else "is also an input and would be overwritten"
     assert wanted in rejected(tmp_path, *overwriting(home, tmp_path)[case])
 
 
@@ -512,7 +515,7 @@ def test_wrong_usage_exits_with_2(run, args):
 
 # ---- help
 
-COMMANDS = [[], ["train"], ["predict"], ["evaluate"], ["dump"], ["demo"], ["data"]]
+COMMANDS = [[], ["train"], ["methods"], ["predict"], ["evaluate"], ["dump"], ["rules"], ["curve"], ["demo"], ["data"]]
 COMMANDS += [["data", name] for name in ("list", "get", "make")]
 
 

@@ -68,14 +68,14 @@ def test_rules_on_data(good, home):
     assert "! 2 pp is b 2 1 50.0%" in lines
     assert "3 pp or xx is c 3 2 66.7%" in lines
     assert "5 order b, c 0 0 -" in lines
-    assert "! the labelled data contradicts this rule" in lines
+    assert "! the labelled data often breaks this rule" in lines
     assert f"{home / 'data.jsonl'}:2, token 3: B/a xx/c »pp/c«" in lines
     assert "blocks" not in out
     assert "share of a: 0.5, wanted at least 0.9" in lines
     assert "share of b: 0.167, wanted 0.1" in lines
     assert "rules 2 and 3 contradict each other: no label is left for the token 'pp'" in lines
-    assert "0 of 2 sequences obey all rules for single sequences" in lines
-    assert "left out because of unknown labels: 1" in lines
+    assert "0 of 2 sequences obey all instance rules" in lines
+    assert "sequences skipped because of unknown labels: 1" in lines
     assert "»" not in good("rules", home / "rules.yaml", "--on", home / "data.jsonl", "--examples", 0)
 
 
@@ -98,7 +98,7 @@ def test_contradictions_without_data(good, tmp_path):
     result = json.loads(good("rules", tmp_path / "r.yaml", "--json"))
     assert (result["labels"], result["contradictions"]) == (None, [])  # there may be further labels
     (tmp_path / "r.yaml").write_text("labels: [x, y, z]\n" + rules)
-    assert "contradict each other: no label is left that x may follow" in good("rules", tmp_path / "r.yaml")
+    assert "contradict each other: there is no label left that x may follow" in good("rules", tmp_path / "r.yaml")
 
 
 def test_synthetic_references_obey_the_rules_for_references(good, tmp_path):
@@ -119,11 +119,11 @@ def test_words_that_look_like_markup(good, tmp_path):
 def bad(home):
     rules, data = home / "rules.yaml", home / "data.jsonl"
     return {
-        "missing rules": (["nonesuch"], "no rules file nonesuch; there are shipped ones: apartments, "),
+        "missing rules": (["nonesuch"], "there is no rules file nonesuch; semistruct comes with apartments, "),
         "bad rules": ([home / "bad.yaml"], "bad.yaml:4: present: weight: should be greater than 0"),
         "bad rules on data": ([home / "bad.yaml", "--on", data], "bad.yaml:4: present: weight: "),
         "missing data": ([rules, "--on", home / "none.tsv"], "none.tsv: cannot read: no such file"),
-        "no labels": ([rules, "--on", home / "text.txt"], "text.txt: no sequence is labelled throughout"),
+        "no labels": ([rules, "--on", home / "text.txt"], "text.txt: no sequence is fully labelled"),
         "unknown label": ([home / "other.yaml", "--on", data], "other.yaml: rule 'starts with aa' in line 2: unknown "),
         "label column": ([rules, "--on", data, "--label-column", "x"], "--label-column is 'x'"),
     }

@@ -98,7 +98,7 @@ def test_training_reports_in_words(good, home, tmp_path):
     args = train(home, tmp_path / "m", "-d", home / "dev.tsv")
     result = json.loads(good(*args, "--json"))
     out = good(*args)
-    assert "labels from 6 sequences and 25 unlabelled ones in" in out
+    assert "labels from 6 sequences and a pool of 25 in" in out
     lines = [line for line in out.splitlines() if line.split()[:1] and line.split()[0] != "C"]
     table = lines[next(i for i, line in enumerate(lines) if line.startswith("C_u")) :][:4]
     for line, point in zip(table[1:], result["path"], strict=True):
@@ -119,12 +119,12 @@ def test_a_model_that_learned_nothing_from_unlabelled_data_says_so(good, home, t
     false.write_text("rules:\n  - proportion: {date: 0.9}\n")
     args = ["train", home / "train.tsv", "-u", home / "pool.txt", *QUICK, "-p", "schedule=10,100", "-p", "rounds=1"]
     out = good(*args, "-r", false, "-o", tmp_path / "m")
-    assert "the unlabelled data did not help: this is the supervised model" in out
+    assert "the pool did not help, so this is the supervised model" in out
     assert re.search(r"supervised .* <- chosen\n", out)
     assert "did not help" not in good(*args, "-r", false, "-o", tmp_path / "m", "--select", "last")
 
 
-@pytest.mark.filterwarnings("ignore:there are no unlabelled")
+@pytest.mark.filterwarnings("ignore:there is no pool")
 @pytest.mark.parametrize(("options", "method"), [((), SSVM), (("-m", "annealed"), AnnealedSSVM)])
 def test_without_unlabelled_data_the_method_is_supervised(good, home, tmp_path, options, method):
     result = json.loads(
@@ -135,7 +135,7 @@ def test_without_unlabelled_data_the_method_is_supervised(good, home, tmp_path, 
     assert result["data"].keys() == {"file", "sequences", "sha256"}
     out = good("train", home / "train.tsv", *QUICK, *options, "-o", tmp_path / "m")
     assert ("C_u" in out) == (method is AnnealedSSVM)
-    assert "unlabelled ones" not in out
+    assert "a pool of" not in out
     assert "did not help" not in out
 
 
@@ -191,11 +191,11 @@ def test_the_path_is_drawn(good, home, tmp_path, ending, dev):
         assert f"<!-- {shown} -->" in text
 
 
-@pytest.mark.filterwarnings("default:there are no unlabelled")
+@pytest.mark.filterwarnings("default:there is no pool")
 def test_a_path_without_unlabelled_data_is_told_and_drawn(run, home, tmp_path):
     args = ["-m", "annealed", *QUICK, "-o", tmp_path / "m", "--plot", tmp_path / "x.svg"]
     code, _, err = run("train", home / "train.tsv", *args)
-    told = "there are no unlabelled sequences (-u), so annealed is supervised learning here"
+    told = "there is no pool (-u), so annealed learns from the labels alone"
     assert (code, err) == (0, f"semistruct: warning: {told}\n")
     assert "<!-- chosen -->" in (tmp_path / "x.svg").read_text()
 
@@ -220,7 +220,7 @@ def test_the_checkpoint_of_other_data_is_refused(good, rejected, home, tmp_path)
     good(*train(home, tmp_path / "m", *keep))
     (tmp_path / "m").unlink()
     assert "another run: data was" in rejected(*train(home, tmp_path / "m", *keep, "-u", home / "more.txt"))
-    assert "another run: tol was 0.05, is 0.1" in rejected(*train(home, tmp_path / "m", *keep, "-p", "tol=0.1"))
+    assert "another run: tol was 0.05 and is now 0.1" in rejected(*train(home, tmp_path / "m", *keep, "-p", "tol=0.1"))
     assert not (tmp_path / "m").exists()
 
 
@@ -283,17 +283,20 @@ WRONG = {
     "schedule of ssvm": (["-m", "ssvm", "-p", "schedule=1,10"], "the method ssvm has no parameter schedule"),
     "rounds of ssvm": (["-p", "rounds=2"], "the method ssvm has no parameter rounds"),
     "match-by of ssvm": (["-p", "match_by=slack"], "the method ssvm has no parameter match_by"),
-    "pool of ssvm": (["-m", "ssvm", "-u", "POOL"], "the method ssvm learns nothing from unlabelled data"),
+    "pool of ssvm": (["-m", "ssvm", "-u", "POOL"], "the method ssvm does not use a pool; omit -u, or use -m annealed"),
     "plot of ssvm": (["--plot", "OUT/x.png"], "no checkpoints and no path to plot"),
     "checkpoint of ssvm": (["--checkpoint", "OUT/state"], "no checkpoints and no path to plot"),
-    "resume from nowhere": (["-u", "POOL", "--resume"], "name its folder with --checkpoint"),
+    "resume from nowhere": (["-u", "POOL", "--resume"], "--resume needs --checkpoint, the folder"),
     "passes of annealed": (["-u", "POOL", "-p", "max_passes=9"], "the method annealed has no parameter max_passes"),
-    "method": (["-m", "magic"], "no method is called 'magic'; there are"),
+    "method": (["-m", "magic"], "there is no method 'magic'; there are"),
     "no value": (["-p", "rounds"], "--set rounds: expected NAME=VALUE"),
-    "method, nearly": (["-m", "anealed"], "no method is called 'anealed'; did you mean 'annealed'?"),
+    "method, nearly": (["-m", "anealed"], "there is no method 'anealed'; did you mean 'annealed'?"),
     "own option": (["-p", "C=1"], "--set C=1: C has an option of its own, -C\n"),
     "option of another name": (["-p", "n_jobs=1"], "n_jobs has an option of its own, --jobs\n"),
-    "order in pr": (["-u", "POOL", "-m", "pr", "-r", "citations"], "the order of blocks cannot be expressed"),
+    "order in pr": (
+        ["-u", "POOL", "-m", "pr", "-r", "citations"],
+        "this method cannot use rules about the order of blocks; remove",
+    ),
     "instance rules in ge": (["-u", "POOL", "-m", "ge", "-r", "citations-codl"], "is about single sequences"),
     "rising temperatures": (["-u", "POOL", "-m", "daso", "-p", "schedule=1,2"], "schedule must be"),
     "frozen": (["-u", "POOL", "-m", "daso", "-p", "schedule=1,0"], "schedule must be"),
@@ -305,8 +308,8 @@ WRONG = {
     "select": (["-u", "POOL", "--select", "best"], "select must be"),
     "no dev": (["-u", "POOL", "--select", "dev"], "there is no dev data"),
     "no such pool": (["-u", "OUT/none.txt"], "none.txt: cannot read"),
-    "no such rules": (["-r", "OUT/none.yaml"], "no rules file"),
-    "plot of another kind": (["-u", "POOL", "--plot", "OUT/x.doc"], "x.doc: a plot is written as .png or .svg"),
+    "no such rules": (["-r", "OUT/none.yaml"], "there is no rules file"),
+    "plot of another kind": (["-u", "POOL", "--plot", "OUT/x.doc"], "x.doc: a plot must be a .png or .svg file"),
     "plot nowhere": (["-u", "POOL", "--plot", "OUT/none/x.png"], "cannot write: no such folder"),
     "unknown label": (["-u", "POOL", "-r", "OUT/odd.yaml"], "unknown label 'autor'; did you mean 'author'?"),
 }
@@ -343,7 +346,7 @@ def test_predictions_obey_the_rules_of_the_model(good, home):
 @pytest.mark.filterwarnings("default::semistruct.errors.RuleWarning")
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_contradicting_rules_are_told_with_the_place(run, home, tmp_path, monkeypatch, command):
-    monkeypatch.setattr("semistruct.cli.commands.CHUNK", 2)
+    monkeypatch.setattr("semistruct.cli.labelling.CHUNK", 2)
     (tmp_path / "odd.tsv").write_text("A\tauthor\n.\tauthor\n\nB\tauthor\nb\tauthor\n\nodd\tauthor\n.\tauthor\n")
     hard = "    weight: hard\n"
     odd = f"rules:\n  - words: [odd]\n    are: title\n{hard}  - words: [odd]\n    are: date\n{hard}"
@@ -351,7 +354,9 @@ def test_contradicting_rules_are_told_with_the_place(run, home, tmp_path, monkey
     code, _, err = run(command, home / "refs.model", tmp_path / "odd.tsv", "-r", tmp_path / "odd.yaml")
     assert code == 0
     assert len(err.splitlines()) == 1
-    assert err.startswith(f"semistruct: warning: {tmp_path / 'odd.tsv'}:7: 'odd is title' and 'odd is date' cannot all")
+    assert err.startswith(
+        f"semistruct: warning: {tmp_path / 'odd.tsv'}:7: the rules 'odd is title' and 'odd is date' conflict"
+    )
 
 
 def test_evaluation_is_under_the_rules_of_the_model(good, home):
@@ -370,7 +375,7 @@ def test_evaluation_is_under_the_rules_of_the_model(good, home):
     assert other["broken"]["predicted"]["rules"] == {"starts with date": 0}
     assert "labelled under the rules" in good("evaluate", home / "refs.model", home / "test.tsv")
     free_report = good("evaluate", home / "refs.model", home / "test.tsv", "--no-rules")
-    assert "labelled without regard to the rules" in free_report
+    assert "labelled without the rules" in free_report
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])

@@ -310,7 +310,7 @@ def test_a_killed_fit_goes_on_as_if_nothing_had_happened(tmp_path, after):
 
 def test_a_checkpoint_of_another_base_is_refused(tmp_path):
     on_citations({"base": HMM()}, checkpoint=tmp_path)
-    with pytest.raises(DataError, match="the checkpoint is of another run: base"):
+    with pytest.raises(DataError, match="the checkpoint belongs to another run: base"):
         on_citations({"base": HMM(smoothing=0.5)}, checkpoint=tmp_path, resume=True)
 
 

@@ -273,6 +273,7 @@ def test_get(good, publish, server, tmp_path, monkeypatch):
     out = good("data", "get", "citations", "-o", tmp_path / "new" / "folder")
     folder = tmp_path / "new" / "folder"
     assert f"{folder / 'train.tsv'}: 2 sequences" in out
+    assert f"{folder / 'unlabeled.txt'}: 2 sequences" in out
     assert left_behind(folder) == ["dev.tsv", "test.tsv", "train.tsv", "unlabeled.txt"]
     assert (folder / "train.tsv").read_text() == "A\tauthor\n.\tauthor\nSorting\ttitle\n\nB\tauthor\n\n"
     assert (folder / "unlabeled.txt").read_text() == "F\nG\n\nH\n\n"
@@ -288,9 +289,9 @@ def test_get(good, publish, server, tmp_path, monkeypatch):
     ("args", "message"),
     [
         (["get", "apartments"], "apartments: its public place .* is gone; .*--format transposed.*data make apartments"),
-        (["get", "nonesuch"], "no corpus is called 'nonesuch'; there are citations, headers, apartments"),
+        (["get", "nonesuch"], "there is no corpus 'nonesuch'; there are citations, headers, apartments"),
         (["get", "headers"], "tagged_headers.txt: the server answers 404"),
-        (["make", "headers"], "no synthetic corpus is called 'headers'; there are citations, apartments"),
+        (["make", "headers"], "there is no synthetic corpus 'headers'; there are citations, apartments"),
     ],
 )
 def test_what_cannot_be_had(run, server, tmp_path, monkeypatch, args, message):

@@ -66,7 +66,7 @@ def test_the_command_is_the_librarys(home, found, good, tmp_path):
 
 def test_the_curve_in_words(home, good):
     out = good("curve", home / "labelled.tsv", *QUICK)
-    assert "token accuracy without rules, mean ± spread over 2 parts held out:" in out
+    assert "token accuracy without rules, mean ± spread over 2 held-out parts:" in out
     lines = [line.split() for line in out.splitlines()]
     assert [line[0] for line in lines if line and line[0].isdigit()] == ["3", "6"]
     assert "With 6 labelled sequences: annealed" in out
@@ -81,17 +81,17 @@ def curve(*means):
 
 def test_advice():
     told = advice(curve((0.5, 0.7), (0.6, 0.8)))
-    assert "The annealed method needs 10 labelled sequences for what takes supervised learning 20." in told
+    assert "The annealed method needs 10 labelled sequences where supervised learning needs 20." in told
     assert told[-1] == (
         "Going from 10 to 20 labelled sequences brought +10.0 ± 0.0 points (annealed): it pays to label more; "
         "40 should bring about 6.7 points more."
     )
     falling = advice(curve((0.8, 0.79), (0.75, 0.78)))
     assert not any("needs" in line for line in falling)
-    assert "may bring more than further labels" in advice(curve((0.9, 0.9), (0.9, 0.902)))[-1]
+    assert "a larger pool may help more than further labels" in advice(curve((0.9, 0.9), (0.9, 0.902)))[-1]
     noisy = Curve([10, 20], {"supervised": [[0.5, 0.6], [0.5, 0.7]], "annealed": [[0.5, 0.9], [0.9, 0.6]]}, True, 0)
     assert "which may be chance" in advice(noisy)[-1]
-    assert advice(curve((0.5, 0.7)))[-1] == "One size says nothing about more labels."
+    assert advice(curve((0.5, 0.7)))[-1] == "A single size does not show what more labels would bring."
 
 
 def test_the_expected_gain_follows_a_power_law():
@@ -103,16 +103,16 @@ def test_the_expected_gain_follows_a_power_law():
 
 def test_wrong_usage(home, run, tmp_path):
     corpus = read(home / "labelled.tsv")
-    with pytest.raises(ParameterError, match="sizes go from 1 to 7: a part of the 14 labelled sequences is held out"):
+    with pytest.raises(ParameterError, match="must be from 1 to 7: a part of the 14 labelled sequences is held out"):
         learning_curve(corpus, None, None, folds=2, sizes=[3, 8])
-    with pytest.raises(DataError, match="14 sequences are labelled throughout, too few for 20 parts"):
+    with pytest.raises(DataError, match="14 sequences are fully labelled, too few for 20 parts"):
         learning_curve(corpus, None, None, folds=20)
     for args, told in (
         (["--sizes", "few"], "--sizes is 'few', expected numbers such as 5,10,20"),
-        (["-o", tmp_path / "curve.pdf"], "a plot is written as .png or .svg"),
+        (["-o", tmp_path / "curve.pdf"], "a plot must be a .png or .svg file"),
         (["-o", tmp_path / "none" / "curve.png"], "cannot write: no such folder"),
-        (["-r", "nothing"], "no rules file nothing"),
-        (["--label-column", "5"], "labelled.tsv:1: no label column 5"),
+        (["-r", "nothing"], "there is no rules file nothing"),
+        (["--label-column", "5"], "labelled.tsv:1: there is no label column 5"),
         (["--scheme", "BIO"], "no label scheme 'BIO'"),
     ):
         code, out, err = run("curve", home / "labelled.tsv", *args)

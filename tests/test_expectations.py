@@ -173,14 +173,14 @@ def own(tokens, labels):
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (MinLength(2), "rule 'blocks have at least 2 tokens': lengths of blocks cannot be expressed"),
-        (MaxLength(3, name="short ones"), "rule 'short ones': lengths of blocks cannot be expressed"),
-        (Order(["a", "b"]), "rule 'order a, b': the order of blocks cannot be expressed"),
+        (MinLength(2), "rule 'blocks have at least 2 tokens': this method cannot use rules about lengths of"),
+        (MaxLength(3, name="short ones"), "rule 'short ones': this method cannot use rules about lengths of blocks"),
+        (Order(["a", "b"]), "rule 'order a, b': this method cannot use rules about the order of blocks"),
         (
             AtMostOnce(counting="labels"),
-            "rule 'each label at most once': the number of labels that break a rule cannot",
+            "rule 'each label at most once': this method cannot use rules about the number of labels that",
         ),
-        (Function(own), "rule 'own': a function has no expectation"),
+        (Function(own), "rule 'own': this method cannot use rules that are functions"),
     ],
 )
 def test_rules_without_an_expectation_are_refused_by_name(rule, message):

@@ -138,7 +138,7 @@ def test_sizes_are_sorted_and_checked():
 
 def test_methods_are_checked():
     assert chosen_methods("headers", "ssvm, crf", False) == ["crf", "ssvm"]
-    with pytest.raises(ParameterError, match="no method is called 'svm' for headers; did you mean 'ssvm'"):
+    with pytest.raises(ParameterError, match="there is no method 'svm' for headers; did you mean 'ssvm'"):
         chosen_methods("headers", "svm", False)
 
 
@@ -298,7 +298,7 @@ def test_results_resume(tmp_path):
 def test_other_results_are_refused(tmp_path):
     path, frame = tmp_path / "results.jsonl", Frame("citations")
     Results.open(path, frame, "d" * 64, resume=False).add(record("ssvm", "5", 0, [([1, 1, 1, 1], [2, 1, 1, 1])]))
-    with pytest.raises(DataError, match=r"results\.jsonl: there are results already; go on with --resume"):
+    with pytest.raises(DataError, match=r"results\.jsonl: there are already results; continue with --resume"):
         Results.open(path, frame, "d" * 64, resume=False)
     with pytest.raises(DataError, match=r"results\.jsonl:1: these are results on other data"):
         Results.open(path, frame, "e" * 64, resume=True)

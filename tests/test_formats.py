@@ -249,7 +249,7 @@ def test_transposed_lines(file):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("x x\na b\n\nx y y\na b\n", "data:5: 2 fields, expected 3 as on line 4; a blank line parts sequences"),
+        ("x x\na b\n\nx y y\na b\n", "data:5: 2 fields, expected 3 as on line 4; a blank line separates sequences"),
         ("x x\na b\n\n\nx y\n", "data:5: a sequence of 1 lines, expected 2 as on line 1"),
         ("x\na\n\nx x\nb \u2003\n", "data:5: a field is only white space"),
     ],
@@ -335,9 +335,9 @@ def test_each_format_by_hand():
     ("name", "example", "message"),
     [
         ("inline", Example(["a"], ["two words"]), "'two words' cannot be the name of a tag"),
-        ("conll", Example(["a b"], ["x"]), "'a b' cannot stand in a column"),
-        ("conll", Example([("a", "")], ["x"]), "'' cannot stand in a column"),
-        ("tsv", Example(["a"], ["x\ty"]), "cannot stand in a column; write jsonl"),
+        ("conll", Example(["a b"], ["x"]), "'a b' cannot be written in a column"),
+        ("conll", Example([("a", "")], ["x"]), "'' cannot be written in a column"),
+        ("tsv", Example(["a"], ["x\ty"]), "cannot be written in a column; use jsonl"),
         ("tsv", Example(["a"], ["?"]), "'\\?' would be read as unknown"),
         ("tsv", Example(["-DOCSTART-"]), "would be read as a separator"),
         ("tsv", Example(["a", ("b", "c")]), "different numbers of columns"),
@@ -423,10 +423,10 @@ BAD = [
     (None, '{"tokens": ["a", " "]}', 1, "token is empty or only white space"),
     (None, '\n{"tokens": ["a", "b"], "labels": ["x"]}', 2, "2 tokens but 1 labels"),
     (None, '{"tokens": ["a"], "labels": "x"}', 1, '"labels" must be a list or null'),
-    (None, '{"tokens": ["a"], "labels": [""]}', 1, "a label must be a string that is not empty"),
-    (None, '{"tokens": ["a"], "labels": [3]}', 1, "a label must be a string that is not empty, not 3"),
+    (None, '{"tokens": ["a"], "labels": [""]}', 1, "a label must be a non-empty string"),
+    (None, '{"tokens": ["a"], "labels": [3]}', 1, "a label must be a non-empty string, not 3"),
     (None, '{"text": "abc", "spans": [[0, 2, "x"], [1, 3, "y"]]}', 1, "spans 0-2 and 1-3 overlap"),
-    (None, '{"text": "abc", "spans": [[0, 4, "x"]]}', 1, "span 0-4 is empty or outside of the 3 char"),
+    (None, '{"text": "abc", "spans": [[0, 4, "x"]]}', 1, "span 0-4 is empty or outside the text, which has 3 char"),
     (None, '{"text": "abc", "spans": [[-1, 2, "x"]]}', 1, "span -1-2 is empty or outside"),
     (None, '{"text": "abc", "spans": [[1, 1, "x"]]}', 1, "span 1-1 is empty"),
     (None, '{"text": "abc", "spans": {"a": 1}}', 1, '"spans" must be a list or null'),
@@ -452,13 +452,13 @@ def test_bad_content(file, name, content, line, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"label_column": 2}, ":1: no label column 2, there are 2 columns"),
-        ({"label_column": -3}, ":1: no label column -3"),
-        ({"label_column": "last"}, ":1: no label column last"),
-        ({"format": "jsnl"}, "no format is called 'jsnl'; did you mean 'jsonl'\\?"),
-        ({"format": "@@"}, "no format is called '@@'; there are tsv, conll, transposed, jsonl, inline, text"),
-        ({"encoding": "utf-9"}, "no text encoding is called 'utf-9'"),
-        ({"encoding": "base64"}, "no text encoding is called 'base64'"),
+        ({"label_column": 2}, ":1: there is no label column 2, only 2 columns"),
+        ({"label_column": -3}, ":1: there is no label column -3"),
+        ({"label_column": "last"}, ":1: there is no label column last"),
+        ({"format": "jsnl"}, "there is no format 'jsnl'; did you mean 'jsonl'\\?"),
+        ({"format": "@@"}, "there is no format '@@'; there are tsv, conll, transposed, jsonl, inline, text"),
+        ({"encoding": "utf-9"}, "there is no text encoding 'utf-9'"),
+        ({"encoding": "base64"}, "there is no text encoding 'base64'"),
         ({"scheme": "bilou"}, "no label scheme 'bilou'"),
     ],
 )
@@ -474,7 +474,7 @@ def test_the_only_column_is_the_word(file):
 
 def test_bad_names_are_noticed_before_writing(tmp_path):
     for options in ({"format": "tsvv"}, {"format": "tsv", "encoding": "utf-9"}):
-        with pytest.raises(DataError, match="is called"):
+        with pytest.raises(DataError, match="there is no"):
             write([Example(["a"])], tmp_path / "out", **options)
     assert list(tmp_path.iterdir()) == []
 

@@ -261,8 +261,8 @@ REFUSED = {
     "words": (Words(["."], are="date", name="dots"), "rule 'dots' is about single sequences, .*; give it `level: corp"),
     "once": (AtMostOnce(name="once"), "rule 'once' is about single sequences"),
     "count": (Count({"date": 2}, name="two dates"), "rule 'two dates' is about numbers, not about shares"),
-    "length": (MinLength(2), "lengths of blocks"),
-    "function": (Function(lambda x, y: 0, name="own"), "rule 'own': a function"),
+    "length": (MinLength(2), "cannot use rules about lengths of blocks"),
+    "function": (Function(lambda x, y: 0, name="own"), "rule 'own': this method cannot use rules that are functions"),
 }
 
 

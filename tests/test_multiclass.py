@@ -195,8 +195,8 @@ def test_wrong_parameters_are_named(given, words):
     [
         (POINTS, KNOWN[:5], None, "120 rows, y has 5"),
         (POINTS, [-1] * 120, None, "no example has a label"),
-        (POINTS, [1] * 120, None, "one class only"),
-        (POINTS, KNOWN, POINTS[:, :1], "unlabeled has 2 columns, X has 3"),
+        (POINTS, [1] * 120, None, "only one class"),
+        (POINTS, KNOWN, POINTS[:, :1], "pool has 2 columns, X has 3"),
         (np.full((120, 2), np.nan), KNOWN, None, "NaN"),
     ],
 )
@@ -209,7 +209,7 @@ def test_it_is_a_scikit_learn_classifier(fitted):
     assert clone(fitted).get_params() == fitted.get_params()
     with pytest.raises(NotFittedError):
         clone(fitted).predict(POINTS)
-    with pytest.raises(DataError, match="3 columns, 2 were learned from"):
+    with pytest.raises(DataError, match="3 columns, the model was fitted with 2"):
         fitted.predict(np.ones((2, 3)))
     again = TransductiveSVM().fit(POINTS, KNOWN)
     assert_array_equal(again.coef_, fitted.coef_)

@@ -15,6 +15,7 @@ from semistruct.cli import app
 from semistruct.datasets import CORPORA, GENERATORS
 from semistruct.experiments.lineup import RULES
 from semistruct.features.registry import FILES, SEQUENCES, STEPS, WORDS
+from semistruct.features.templates import SETS
 from semistruct.rules.files import shipped
 
 HEAVY = {"numba", "sklearn", "scipy", "matplotlib"}
@@ -112,6 +113,7 @@ def test_the_help_of_train_names_all_templates():
     assert {name.partition("(")[0] for name in of_sequences.split(", ")} == set(SEQUENCES)
     assert {name for name in FILES if f"{name}(FILE)" in listed} == set(FILES)
     assert set(re.findall(r"steps\((\w+)\)", rest)) == set(STEPS) - {"plain"}
+    assert re.search(r"Feature sets: (.*)\.", app.TRAIN_EPILOG)[1].split(", ") == list(SETS)
 
 
 def test_the_help_of_rules_names_all_that_are_shipped():

@@ -42,7 +42,7 @@ def test_each_size_has_its_runs(tmp_path):
         learning_curve(tmp_path / "x.png", SIZES, RUNS[:2], title="")
 
 
-AXIS = "C_u", "weight of each unlabelled sequence"
+AXIS = "C_u", "weight of each sequence of the pool"
 
 
 def a_path(dev):

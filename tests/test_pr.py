@@ -273,10 +273,16 @@ def test_an_interrupted_fit_leaves_a_usable_model(method):
 # ---- what is refused
 
 REFUSED = {
-    "MinLength": (MinLength(2, name="long"), "rule 'long': lengths of blocks"),
-    "Order": (Order(["author", "date"], name="sorted"), "rule 'sorted': the order of blocks"),
-    "labels": (AtMostOnce(counting="labels", name="once"), "rule 'once': the number of labels"),
-    "function": (Function(lambda x, y: 0, name="own"), "rule 'own': a function"),
+    "MinLength": (MinLength(2, name="long"), "rule 'long': this method cannot use rules about lengths of blocks"),
+    "Order": (
+        Order(["author", "date"], name="sorted"),
+        "rule 'sorted': this method cannot use rules about the order of blocks",
+    ),
+    "labels": (
+        AtMostOnce(counting="labels", name="once"),
+        "rule 'once': this method cannot use rules about the number of labels",
+    ),
+    "function": (Function(lambda x, y: 0, name="own"), "rule 'own': this method cannot use rules that are functions"),
 }
 
 

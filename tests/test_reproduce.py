@@ -161,7 +161,7 @@ def test_an_interruption_leaves_a_usable_folder(tmp_path, run, monkeypatch):
     monkeypatch.setattr(runner, "run", stopping)
     code, out, err = run("reproduce", "synthetic", *TINY, "-o", tmp_path)
     assert (code, besides_runs(err)) == (130, [])
-    assert "1 runs are missing; go on with --resume" in out
+    assert "1 runs are missing; continue with --resume" in out
     assert len(records(tmp_path)) == 1
     assert "<table" in (tmp_path / "report.html").read_text()
 
@@ -173,14 +173,14 @@ def test_an_interruption_at_once_says_so(tmp_path, run, monkeypatch):
     monkeypatch.setattr(runner, "run", stopping)
     code, out, err = run("reproduce", "synthetic", *TINY, "-o", tmp_path)
     assert (code, besides_runs(err)) == (130, [])
-    assert out.endswith("no run is complete\n")
+    assert out.endswith("no run is complete yet\n")
 
 
 # ---- what is refused
 
 
 def test_results_that_are_there_are_not_overwritten(quick, refused):
-    assert "go on with --resume, or name another folder" in refused("synthetic", "--quick", "-o", quick)
+    assert "continue with --resume, or choose another folder" in refused("synthetic", "--quick", "-o", quick)
     told = refused("synthetic", "--quick", "--features", "default", "-o", quick, "--resume")
     assert "results.jsonl:1: these are results with features 'paper', not 'default'" in told
     assert "with quick True, not False" in refused("synthetic", "-o", quick, "--resume")
@@ -203,12 +203,12 @@ def test_other_data_is_refused(tmp_path, refused, run):
     [
         (["refs"], "corpus is 'refs'; there are citations, headers, apartments, synthetic"),
         (["synthetc"], "corpus is 'synthetc'; did you mean 'synthetic'?"),
-        (["citations"], "name the folder with the citations (--data); `semistruct data get citations"),
+        (["citations"], "give the folder of the citations with --data; `semistruct data get citations"),
         (["citations", "--data", "/nowhere"], "/nowhere: no such folder"),
-        (["synthetic", "--data", "/nowhere"], "--data is not for synthetic"),
+        (["synthetic", "--data", "/nowhere"], "--data cannot be used with synthetic"),
         (["synthetic", "--quick", "--sizes", "5,x"], "--sizes: 'x' is neither a number > 0 nor 'all'"),
         (["synthetic", "--quick", "--sizes", "500"], "500 labelled sequences, but <citations, seed 7000> has 60"),
-        (["synthetic", "--quick", "--methods", "svm"], "no method is called 'svm' for synthetic; did you mean 'ssvm'?"),
+        (["synthetic", "--quick", "--methods", "svm"], "there is no method 'svm' for synthetic; did you mean 'ssvm'?"),
         (["synthetic", "--setting", "both"], "--setting is 'both'; there are inductive, transductive"),
         (["synthetic", "--select", "all"], "--select is 'all'; there are dev, labels-free, best-test"),
     ],

@@ -194,8 +194,8 @@ def test_labels_that_rules_name_must_be_known():
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ([["x"]], [None], "no sequence is labelled"),
-        ([["x", "y"]], [["a", None]], "no sequence is labelled"),
+        ([["x"]], [None], "no sequence is fully labelled"),
+        ([["x", "y"]], [["a", None]], "no sequence is fully labelled"),
         ([["x", "y"]], [["a"]], "sequence 0: 2 tokens but 1 labels"),
         ([[{"f": 1.0}]], [["a"]], "holds features"),
     ],
@@ -215,9 +215,9 @@ CLASHES = {
     "start and word": ([Words("x", are="b"), StartsWith("a")], "no label is left for the token 'x'"),
     "end and word": ([EndsWith("a"), Words("z", are="b")], "no label is left for the token 'z'"),
     "word without a label": ([Count({"a": 0}, of="tokens", level="instance"), Words("x", are="a")], "token 'x'"),
-    "lengths": ([MinLength(4), MaxLength(3, labels=["b", "c"])], "no block of b is both so long and so short"),
+    "lengths": ([MinLength(4), MaxLength(3, labels=["b", "c"])], "no block of b can be that long and that short"),
     "orders": ([Order(["a", "b", "c"]), Order(["c", "a"])], "a comes before c, and c before a"),
-    "predecessors": ([Follows({"a": "b"}), NeverFollows({"a": ["b"]})], "no label is left that a may follow"),
+    "predecessors": ([Follows({"a": "b"}), NeverFollows({"a": ["b"]})], "there is no label left that a may follow"),
     "proportions": ([Proportion({"a": (0.1, 0.3)}), Proportion({"a": (0.4, None)})], "the ranges for share of a"),
     "proportions of each and of all": (
         [Proportion({"a": (0.1, 0.3)}, level="instance"), Proportion({"a": 0.4})],

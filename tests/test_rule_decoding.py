@@ -178,7 +178,7 @@ def test_pieces_do_not_matter(monkeypatch):
     [
         ({"rules": True}, "rules=True, but the model was fitted without rules"),
         ({"corpus": True}, "corpus=True needs rules"),
-        ({"rules": Rules([StartsWith("title")]), "corpus": True, "n_best": 2}, "is not for n_best"),
+        ({"rules": Rules([StartsWith("title")]), "corpus": True, "n_best": 2}, "cannot be combined with n_best"),
         ({"rules": Rules([StartsWith("titel")])}, "unknown label 'titel'; did you mean 'title'"),
     ],
     ids=["no rules", "corpus", "n_best", "label"],
@@ -213,9 +213,9 @@ def test_hard_rules_that_clash():
     with pytest.warns(RuleWarning) as caught:
         found = estimator.predict([["Turing", "1936"], ["Machines", "."]], rules=True)
     (told,) = [str(w.message) for w in caught]
-    assert told.startswith("sequence 1: 'starts with author' and 'machines are titles' cannot all be obeyed")
+    assert told.startswith("sequence 1: the rules 'starts with author' and 'machines are titles' conflict")
     broken = "starts with author" if found[1][0] == "title" else "machines are titles"
-    assert told.endswith(f"its labels break {broken!r}")
+    assert told.endswith(f"conflict; the predicted labels break {broken!r}")
     assert found[1][0] in ("title", "author")
     wanted = ranked(estimator, ["Machines", "."], estimator.model_.rules)
     assert wanted[tuple(found[1])] == pytest.approx(max(wanted.values()), abs=TOL)
@@ -241,13 +241,14 @@ def test_warnings_number_sequences_across_chunks(monkeypatch):
 
 def test_three_rules_of_which_two_can_be_obeyed_are_all_named():
     rules = [Count({label: (2, None)}, level="instance", weight="hard", penalty="absolute") for label in LABELS]
-    with pytest.warns(RuleWarning, match="at least 2 blocks of author.*and.*of date.*and.*of title.*cannot all"):
+    all_three = "the rules .*blocks of author.*and.*of date.*and.*of title.*' conflict; the predicted labels break '"
+    with pytest.warns(RuleWarning, match=all_three):
         fitted(*rules).predict([["a", "b", "c", "d", "e"]], rules=True)
 
 
 def test_a_rule_that_cannot_be_obeyed_at_all():
     rules = [Count({"author": (2, None)}, level="instance", weight="hard"), StartsWith("title", weight="hard")]
-    with pytest.warns(RuleWarning, match="sequence 0: '.*blocks of author.*' cannot all be obeyed") as caught:
+    with pytest.warns(RuleWarning, match="sequence 0: the rule '.*blocks of author.*' cannot be obeyed") as caught:
         (found,) = fitted(*rules).predict([["a", "b"]], rules=True)
     assert "starts with" not in str(caught[0].message)
     assert found[0] == "title"
@@ -256,7 +257,7 @@ def test_a_rule_that_cannot_be_obeyed_at_all():
 def test_small_violations_of_hard_rules_are_told_too():
     """A share is off by a fraction of what other rules are, and yet the rule is broken."""
     share = Proportion({"author": 0.6}, level="instance", unit="fraction", weight="hard", penalty="absolute")
-    with pytest.warns(RuleWarning, match="sequence 0: '60% author' cannot"):
+    with pytest.warns(RuleWarning, match="sequence 0: the rule '60% author' cannot"):
         fitted(share, StartsWith("author", weight="hard")).predict([["a", "b", "c"]], rules=True)
 
 

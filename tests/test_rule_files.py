@@ -149,19 +149,19 @@ BAD = {
     "labels are no list": ("labels: a\nrules: []", "1: labels: expected a list"),
     "labels are empty": ("rules: []\nlabels: []", "2: labels: expected a list"),
     "labels are lists": ("labels:\n- [a]\nrules: []", "2: labels: expected a text"),
-    "unknown part": ("rules: []\nlables: [a]", "2: nothing is called 'lables'; did you mean 'labels'?"),
+    "unknown part": ("rules: []\nlables: [a]", "2: there is no part 'lables'; did you mean 'labels'?"),
     "a rule that is a text": ("rules:\n- present: a\n- at_most_once", "3: a rule is written as"),
     "unknown rule": (
         "rules:\n- present: a\n- weight: 3\n  starts_wth: a",
-        "3: no rule is called 'starts_wth'; did you",
+        "3: there is no rule 'starts_wth'; did you",
     ),
-    "strange rule": ("rules:\n- zzzz: a", "2: no rule is called 'zzzz'; there are "),
-    "no rule": ("rules:\n- {}", "2: no rule is called ''"),
+    "strange rule": ("rules:\n- zzzz: a", "2: there is no rule 'zzzz'; there are "),
+    "no rule": ("rules:\n- {}", "2: there is no rule ''"),
     "two rules": ("rules:\n- present: a\n\n- present: a\n  order: [a, b]", "4: present and order are two rules"),
-    "unknown entry": ("rules:\n- present: a\n  wieght: 3", "3: present: no entry is called 'wieght'; did you mean 'we"),
-    "twice": ("rules:\n- present: a\n  weight: 1\n  weight: 2", "4: 'weight' is written twice, first in line 3"),
-    "rules twice": ("rules: []\nrules: []", "2: 'rules' is written twice, first in line 1"),
-    "label twice": ("rules:\n- proportion: {a: 0.1,\n    a: 0.2}", "3: 'a' is written twice"),
+    "unknown entry": ("rules:\n- present: a\n  wieght: 3", "3: present: there is no entry 'wieght'; did you mean 'we"),
+    "twice": ("rules:\n- present: a\n  weight: 1\n  weight: 2", "4: 'weight' is given twice, first in line 3"),
+    "rules twice": ("rules: []\nrules: []", "2: 'rules' is given twice, first in line 1"),
+    "label twice": ("rules:\n- proportion: {a: 0.1,\n    a: 0.2}", "3: 'a' is given twice"),
     "unknown label": (
         "labels: [author, title]\nrules:\n- present: title\n- starts_with: autor",
         "4: starts_with: unknown label 'autor'; did you mean 'author'?",
@@ -188,7 +188,7 @@ BAD = {
     "no range": ("rules:\n- words: w\n  are: a\n  fraction: []", "4: words: a range has two ends"),
     "several mistakes": (
         "rules:\n- presnt: a\n- present: b\n- present: a\n  weight: 0\n- order: a",
-        "2: no rule is called 'presnt'; did you mean 'present'? (further mistakes in line 5, 6)",
+        "2: there is no rule 'presnt'; did you mean 'present'? (further errors in line 5, 6)",
     ),
     "large proportion": ("rules:\n- proportion: {a: 1.5}", "2: proportion: a: should be less than or equal to 1"),
     "proportion NaN": ("rules:\n- proportion: {a: nan}", "2: proportion: a: "),
@@ -196,8 +196,8 @@ BAD = {
     "empty range": ("rules:\n- proportion: {a: [0.5, 0.2]}", "2: proportion: the range [0.5, 0.2] is empty"),
     "proportion of nothing": ("rules:\n- proportion: 0.3", "2: proportion: should be a mapping"),
     "length in words": ("rules:\n- min_length: three", "2: min_length: should be a whole number"),
-    "no such level": ("rules:\n- present: a\n  level: corpus", "2: present: this rule has no corpus level"),
-    "no labels for words": ("rules:\n- words: w", "2: words: either `are` or `are_not`"),
+    "no such level": ("rules:\n- present: a\n  level: corpus", "2: present: this rule cannot have the level corpus"),
+    "no labels for words": ("rules:\n- words: w", "2: words: give the labels with either `are` or `are_not`"),
     "missing value": ("rules:\n- words: w\n  are:", "3: words: are: expected a text, found nothing"),
     "list as a key": ("rules:\n- ? [a]\n  : b", "2: before a colon: expected a text"),
     "Python object": ("rules:\n- !!python/object/apply:os.system [ls]", "2: the tag tag:yaml.org,2002:python/object/"),
@@ -249,10 +249,10 @@ def test_bad_bytes(tmp_path, content, message):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    names = "there are shipped ones: apartments, apartments-daso, "
-    with pytest.raises(DataError, match=f"no rules file nonesuch; {names}"):
+    names = "semistruct comes with apartments, apartments-daso, "
+    with pytest.raises(DataError, match=f"there is no rules file nonesuch; {names}"):
         Rules.from_file("nonesuch")
-    with pytest.raises(DataError, match=f"no rules file .*none.yaml; {names}"):
+    with pytest.raises(DataError, match=f"there is no rules file .*none.yaml; {names}"):
         Rules.from_file(tmp_path / "none.yaml")
     with pytest.raises(DataError, match="cannot read: is a directory"):
         Rules.from_file(tmp_path)

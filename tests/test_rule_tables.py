@@ -145,7 +145,7 @@ FEATURES = [[{"word=a": 1.0}, {"word=b": 1.0}], [{"word=c": 0.5}]]
     ids=["dictionaries", "lists"],
 )
 def test_rules_about_words_refuse_features(rule, X, form):
-    with pytest.raises(DataError, match=f"rules about words need tokens, this data holds {form}"):
+    with pytest.raises(DataError, match=f"rules about words need tokens, but this data holds {form}"):
         Rules([rule]).compile(X, ["a", "b"])
 
 

@@ -485,7 +485,7 @@ CORPUS_FOR_LISTS = {
 
 @pytest.mark.parametrize("case", CORPUS_FOR_LISTS)
 def test_a_corpus_is_no_list(case):
-    with pytest.raises(DataError, match=r"data: a Corpus is no list of .*; pass corpus.tokens and corpus.labels$"):
+    with pytest.raises(DataError, match=r"data: a Corpus is not a list of .*; pass corpus.tokens and corpus.labels$"):
         CORPUS_FOR_LISTS[case](SSVM())
 
 

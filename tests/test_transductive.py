@@ -402,7 +402,7 @@ REFUSED = [
 @pytest.mark.parametrize("rule", REFUSED, ids=lambda rule: rule.key)
 def test_rules_that_make_no_bits_are_refused_by_name(rule):
     rules = Rules([AtMostOnce("all"), rule], CODL.labels)
-    with pytest.raises(ParameterError, match="rule 'the odd one': this method knows"):
+    with pytest.raises(ParameterError, match="rule 'the odd one': this method can use only instance rules"):
         on_citations({"rules": rules})
 
 

@@ -1,4 +1,4 @@
-"""semistruct: sequence labelling from a few labels, a pile of unlabelled text and the rules you know.
+"""semistruct: sequence labelling from a few labels, a pool of unlabelled sequences and the rules you know.
 
 Names are imported on first use, so that `import semistruct` and the command line stay quick.
 """

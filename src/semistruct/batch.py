@@ -14,7 +14,7 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, eq=False)
 class SequenceBatch:
-    """Sequences stored end to end; tokens offsets[i]:offsets[i+1] are sequence i.  Equal to itself only.
+    """Sequences stored end to end; tokens offsets[i]:offsets[i+1] are sequence i.  A batch equals only itself.
 
     indptr   int64 (n_tokens + 1,)     features of token t are indices[indptr[t]:indptr[t+1]], increasing
     indices  int32 (n_entries,)        feature numbers, all < n_features

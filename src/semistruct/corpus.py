@@ -114,4 +114,4 @@ class Corpus:
 def refuse_corpus(*data: object, name: str) -> None:
     """Estimators take lists."""
     if any(isinstance(part, Corpus) for part in data):
-        raise DataError(f"{name} data: a Corpus is no list of sequences; pass corpus.tokens and corpus.labels")
+        raise DataError(f"{name} data: a Corpus is not a list of sequences; pass corpus.tokens and corpus.labels")

@@ -1,6 +1,6 @@
-"""Everything a user can get wrong, as one small tree; the command line prints these as one line.
+"""The errors that users can cause, in one small hierarchy; the command line prints each as one line.
 
-An error names where it is (file and line, or sequence number), what was found and what was wanted.
+An error says where it is (file and line, or sequence number), what was found and what was expected.
 """
 
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 
 class SemistructError(Exception):
-    """Base of all errors that are about the user's input rather than a fault of ours."""
+    """Base of all errors in the user's input, as opposed to bugs in semistruct."""
 
 
 class DataError(SemistructError, ValueError):
@@ -40,19 +40,19 @@ class RuleWarning(UserWarning):
         self.problem, self.sequence = problem, sequence
 
     def at(self, place: str) -> "RuleWarning":
-        """The same with a better name for the sequence, such as its file and line."""
+        """The same warning with another name for the sequence, such as its file and line."""
         return RuleWarning(f"{place}: {self.problem}")
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
-    """The name that may have been meant by a word that is none, whatever its case."""
+    """The name that is most like a mistyped one, ignoring case; None if no name is similar."""
     lower = {name.lower(): name for name in names}
     near = get_close_matches(word.lower(), lower, 1, 0.6)
     return lower[near[0]] if near else None
 
 
 def meant(word: str, names: Iterable[str]) -> str:
-    """For a word that is no name: which one may have been meant, or else what names there are."""
+    """The end of a message about an unknown name: the one that was probably meant, or a list of all."""
     listed = list(names)
     near = nearest(word, listed)
     return f"did you mean {near!r}?" if near else f"there are {', '.join(listed)}"

@@ -1,4 +1,4 @@
-"""Lines of text in and out of files; whatever the system says about them, said in one sentence."""
+"""Lines of text in and out of files; errors of the system become one sentence."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def read_lines(path: PathLike, encoding: str) -> Iterator[str]:
 
 
 def refuse_overwriting(output: PathLike | None, inputs: Iterable[PathLike | None]) -> None:
-    """Refuse an output that is one of the inputs, however its path is spelled; None and "-" are no files."""
+    """Refuse an output that is one of the inputs, however its path is spelled; None and "-" are not files."""
     if output is None or os.fspath(output) == "-" or not Path(output).is_file():
         return
     for path in inputs:
         if path is not None and os.fspath(path) != "-" and Path(path).is_file() and os.path.samefile(path, output):
-            raise DataError.at(output, None, "is an input too, and would be overwritten; name another output")
+            raise DataError.at(output, None, "is also an input and would be overwritten; choose another output")
 
 
 def make_folder(path: PathLike) -> Path:
-    """The folder, made if there is none."""
+    """The folder, created if it does not exist."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as err:
@@ -60,9 +60,9 @@ def make_folder(path: PathLike) -> Path:
 
 @contextmanager
 def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
-    """A file to write to that takes the place of `path` once it is complete, and else disappears.
+    """A file to write to, which replaces `path` once it is complete and is deleted otherwise.
 
-    Text in `encoding`, or bytes if there is none.
+    Text in `encoding`, or bytes if that is None.
     """
     options: dict[str, Any] = {"mode": "wb"}
     if encoding is not None:
@@ -106,7 +106,7 @@ def _checked(encoding: str) -> str:
     try:
         "".encode(encoding)
     except LookupError:
-        raise DataError(f"no text encoding is called {encoding!r}; try utf-8 or latin-1") from None
+        raise DataError(f"there is no text encoding {encoding!r}; try utf-8 or latin-1") from None
     return "utf-8" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
 
 

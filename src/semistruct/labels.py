@@ -81,12 +81,12 @@ def convert(labels: Sequence[str | None], to: str) -> Labels:
 def _check_scheme(scheme: str) -> str:
     """`scheme` itself, or an error when there is no such scheme."""
     if scheme not in SCHEMES:
-        raise ParameterError(f"no label scheme {scheme!r}; {meant(scheme, SCHEMES)}")
+        raise ParameterError(f"there is no label scheme {scheme!r}; {meant(scheme, SCHEMES)}")
     return scheme
 
 
 def _split(label: str | None, scheme: str) -> tuple[str, str]:
-    """("B", "per") for "B-per".  A plain label counts as I-: it goes on until another label comes."""
+    """("B", "per") for "B-per".  A plain label counts as I-: its span ends at the next other label."""
     if label is None or label == OUTSIDE:
         return OUTSIDE, ""
     if scheme == "plain":
@@ -98,7 +98,7 @@ def _split(label: str | None, scheme: str) -> tuple[str, str]:
 
 
 def _encode_one(span: Span, last: Span, scheme: str) -> list[str]:
-    """The labels of one span; `last` is the one before, which IOB1 tells apart by B- only if it touches."""
+    """The labels of one span; `last` is the span before, from which IOB1 separates it by B- if the two touch."""
     size = span.end - span.start
     if scheme == "plain":
         return [span.label] * size

@@ -1,7 +1,7 @@
 """How well predicted labels agree with known ones.
 
 Tokens whose gold label is None are not counted; a sequence without any known label is left out.
-Ratios with nothing to divide by are 0, as in conlleval and scikit-learn.
+Ratios with a denominator of 0 are 0, as in conlleval and scikit-learn.
 """
 
 from __future__ import annotations

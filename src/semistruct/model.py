@@ -1,4 +1,4 @@
-"""What learning leaves behind: labels, features and weights, enough to label new sequences."""
+"""What learning produces: labels, features and weights, all that is needed to label new sequences."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Model:
     rules: Rules | None = None
 
     def compact(self) -> Model:
-        """The same model without the features that have no weight."""
+        """The same model without the features whose weights are all 0."""
         unused = np.all(self.weights.tokens[: self.encoder.n_features] == 0, axis=1)
         encoder, rows = self.encoder.without(np.asarray(unused))
         tokens = self.weights.tokens[rows] if len(rows) else np.zeros((1, len(self.labels)))
         return Model(self.labels, encoder, ChainWeights(tokens, self.weights.trans), self.rules)
 
     def rules_to_obey(self, wanted: Rules | bool) -> Rules | None:
-        """Those that are given, or for True its own (None if it has none); no rules for False."""
+        """The rules given; for True those of the model (None if it has none); for False none."""
         if isinstance(wanted, Rules):
             return wanted
         return self.rules if wanted else None
@@ -63,7 +63,7 @@ class Model:
     def predict_k(
         self, X: Sequence[Any], k: int, n_jobs: int | None = None, rules: Rules | None = None
     ) -> list[list[tuple[list[str], float]]]:
-        """The k best labellings of each sequence with their scores, fewer where there are no more."""
+        """The k best labellings of each sequence with their scores, fewer if there are not as many."""
         names = np.array(self.labels, object)
         out = []
         for first, batch, tables in self._encoded(X, rules):

@@ -1,4 +1,4 @@
-"""Checks of the parameters of estimators, declared beside the class and checked when it is fitted."""
+"""Checks of the parameters of estimators: declared with the class, made when it is fitted."""
 
 from __future__ import annotations
 
@@ -80,11 +80,11 @@ SHARED: Checks = {
     "n_jobs": none | at_least_one,
     "random_state": seed,
 }
-"""Of parameters that mean the same wherever they occur; an estimator declares the others in `checks`."""
+"""The checks of parameters that mean the same in all estimators; others are declared in `checks` of the estimator."""
 
 
 def check_params(estimator: Any) -> None:
-    """Raise ParameterError for the first parameter that is not what it must be, those of inner estimators included."""
+    """Raise ParameterError for the first parameter that fails its check, also in estimators inside of this one."""
     for name, value in estimator.get_params(deep=False).items():
         check = estimator.checks.get(name) or SHARED.get(name)
         if check and not check.test(value):

@@ -16,7 +16,7 @@ from semistruct.search.best import WIDTH, Aim, Found, find_best
 from semistruct.search.functions import CANDIDATES, FunctionRules
 from semistruct.switching.matching import Matcher
 
-SHOWN = 3  # sequences whose clashes are told
+SHOWN = 3  # sequences whose conflicts are reported
 
 
 def decode_under(
@@ -32,7 +32,7 @@ def decode_under(
     """The k best labellings by score minus the penalty of the instance rules.
 
     With corpus=True the corpus rules, as rules for this batch, change the best labellings further by span switching.
-    Warns of hard rules that cannot all be obeyed; for that, sequences are numbered from `first` on.
+    Warns of hard rules that cannot all be obeyed; there, sequences are numbered from `first` on.
     """
     found = best_under(batch, weights, tables, k=k, n_jobs=n_jobs)
     if corpus and len(tables.corpus):
@@ -54,7 +54,7 @@ def best_under(
     width: int = WIDTH,
     n_jobs: int | None = None,
 ) -> Found:
-    """`find_best` for all instance rules: functions of the user choose among the 50 best by the other rules."""
+    """`find_best` for all instance rules: users' functions choose among the 50 best by the other rules."""
     functions = FunctionRules([rule for rule in tables.functions if rule.level == "instance"], tables.X, tables.labels)
     candidates = max(k, CANDIDATES) if functions else k
     found = find_best(batch, weights, tables, Aim(known=known), k=candidates, width=width, n_jobs=n_jobs)
@@ -62,7 +62,7 @@ def best_under(
 
 
 def _chosen(found: Found, functions: FunctionRules, batch: SequenceBatch, k: int) -> Found:
-    """The k best of the found labellings when functions have their say; nothing is certain about the others."""
+    """The k best of these labellings when functions count too; there may be better ones among all others."""
     paths, values = found.labels[:k].copy(), np.full((len(batch), k), -np.inf)
     for i, (a, b) in enumerate(pairwise(batch.offsets)):
         rows = np.flatnonzero(found.values[i] > -np.inf)
@@ -77,7 +77,7 @@ def _chosen(found: Found, functions: FunctionRules, batch: SequenceBatch, k: int
 def _warn_of_clashes(
     y: np.ndarray, batch: SequenceBatch, weights: ChainWeights, tables: RuleTables, first: int, n_jobs: int | None
 ) -> None:
-    """Tell which sequences cannot obey all hard rules, and which rules are in each other's way."""
+    """Warn of sequences that cannot obey all hard rules, and say which rules conflict."""
     hard = [rule for rule in tables.rules if rule.weight == "hard"]
     if not any(rule.level == "instance" for rule in hard):
         return
@@ -92,8 +92,10 @@ def _warn_of_clashes(
             return not rest.broken(find_best(one, weights, rest, n_jobs=1).labels[0], n_jobs=1).any()
 
         clash = [repr(rule.text) for rule in hard if obeyed_without(rule)]
-        names = " and ".join(clash) or "the hard rules"
-        problem = f"{names} cannot all be obeyed; its labels break {breaks}"
+        conflict = f"the rules {' and '.join(clash)} conflict" if clash else "the hard rules conflict"
+        if len(clash) == 1:
+            conflict = f"the rule {clash[0]} cannot be obeyed"
+        problem = f"{conflict}; the predicted labels break {breaks}"
         warnings.warn(RuleWarning(problem, sequence=first + int(i)), stacklevel=4)
     if (more := len(stuck) - SHOWN) > 0:
         have = "sequence has" if more == 1 else "sequences have"

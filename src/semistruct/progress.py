@@ -21,7 +21,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Progress:
-    """What has been reached.
+    """How far the work has come.
 
     step       what was done: "pass", "iteration", "match", "learn", ...; "point" when a path has one more model
     count      how many steps there have been
@@ -40,7 +40,7 @@ class Progress:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def row(self) -> dict[str, Any]:
-        """As a row of a history: plain numbers by name."""
+        """A row of a history: plain numbers by name."""
         where = {} if self.place is None else asdict(self.place)
         axis = {where.pop("axis"): where.pop("value")} if where else {}
         own = {"step": self.step, "count": self.count, "objective": self.objective, "gap": self.gap}

@@ -3,8 +3,8 @@
     model.json           format version, method and its parameters, labels, feature names, rules, the model card
     weights.safetensors  the weights as plain arrays
 
-A file is written beside its place and moved there when it is complete.  Reading trusts nothing: member names, sizes,
-checksums and shapes are checked before use.
+A file is written under another name and moved to its place when it is complete.  Reading trusts nothing:
+member names, sizes, checksums and shapes are checked before use.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def write_model(
 ) -> None:
     """Write a model with the description of the estimator that it belongs to; see `read_model`."""
     if model.rules and any(isinstance(rule, Function) for rule in model.rules):
-        warnings.warn("a model file cannot hold rules that are functions; they are left out", stacklevel=3)
+        warnings.warn("rules that are functions cannot be saved in a model file; they are left out", stacklevel=3)
     about = {
         "format": FORMAT,
         **description,
@@ -86,7 +86,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
 
 @contextmanager
 def refusing_damage(path: str | os.PathLike[str]) -> Iterator[None]:
-    """What goes wrong with the content of a model file is its fault."""
+    """Errors raised by the content of a model file become a ModelError."""
     try:
         yield
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as err:
@@ -128,4 +128,4 @@ def _check_shapes(model: Model) -> None:
         if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
             raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}, expected {shape} float64")
     if not Y or len(set(model.labels)) != Y or not all(isinstance(label, str) for label in model.labels):
-        raise ValueError("the labels are not distinct texts")
+        raise ValueError("the labels are not distinct strings")

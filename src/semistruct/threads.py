@@ -20,7 +20,7 @@ def available() -> int:
 
 @cache
 def pool(n: int) -> ThreadPoolExecutor:
-    """The threads are kept: starting them costs as much as labelling a few sequences."""
+    """The pool of threads, kept because starting them takes as long as labelling a few sequences."""
     return ThreadPoolExecutor(n, thread_name_prefix="semistruct")
 
 

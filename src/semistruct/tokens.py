@@ -9,7 +9,7 @@ TOKEN = re.compile(
       (?:https?|ftp)://[^\s<>"]*[\w/]            # an address of a page, without closing punctuation
     | www\.[^\s<>"]*[\w/]
     | [\w.+-]+@[\w-]+(?:\.[\w-]+)+               # an e-mail address
-    | \*(?:NEWLINE|MONEY|phone|email|url|time)\*  # a class of words that stands for one of them, as corpora have it
+    | \*(?:NEWLINE|MONEY|phone|email|url|time)\*  # a class of words that stands for one of them, as in some corpora
     | \w+(?:[-'’/&_]\w+)*                        # a word: Moto-oka, don't, and/or, AT&T
     | ``|''|\.\.\.|--+                           # signs made of several characters
     | \S                                         # any other sign on its own

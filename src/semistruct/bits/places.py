@@ -111,8 +111,8 @@ def _sorted(tables: RuleTables) -> tuple[list[Rule], list[Rule]]:
         kind = kind_of_bits(rule, tables.labels)
         if kind is None:
             raise ParameterError(
-                f"rule {rule.text!r}: this method knows rules that forbid labels of single tokens or steps, and rules "
-                "about the number of blocks, each for every sequence"
+                f"rule {rule.text!r}: this method can use only instance rules about the labels of single tokens, about "
+                "transitions between labels, or about the number of blocks; remove this rule"
             )
         found[kind].append(rule)
     return found["places"], found["blocks"]

@@ -12,7 +12,7 @@ from semistruct.errors import SemistructError
 def main(argv: list[str] | None = None) -> None:
     """Run one command.
 
-    Exit codes: 0 fine, 2 wrong usage or bad input (one sentence), 130 interrupted, 1 a failure of ours.
+    Exit codes: 0 success, 2 wrong usage or bad input (one sentence), 130 interrupted, 1 an error in semistruct itself.
     """
     from semistruct.cli.app import app
     from semistruct.cli.compiling import telling
@@ -27,5 +27,5 @@ def main(argv: list[str] | None = None) -> None:
 
 
 def _tell(message: Warning | str, *_: Any, **__: Any) -> None:
-    """A warning in one line, without the place in our code that gave it."""
+    """A warning in one line, without the line of code that gave it."""
     print(f"semistruct: warning: {message}", file=sys.stderr)

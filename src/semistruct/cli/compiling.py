@@ -1,4 +1,4 @@
-"""Says that kernels are being compiled, which takes some seconds and happens once per installation."""
+"""Shows that kernels are being compiled, which takes some seconds and happens once per installation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXT = "compiling, once per installation"
 
 
 class Teller:
-    """On a terminal a line that counts the functions and disappears; elsewhere one line in all."""
+    """On a terminal a line that counts the functions and disappears; elsewhere a single line."""
 
     def __init__(self) -> None:
         self.lock, self.depth, self.count = Lock(), 0, 0
@@ -50,7 +50,7 @@ class Teller:
 
 @contextmanager
 def telling() -> Iterator[None]:
-    """Say so whenever kernels are compiled."""
+    """Show whenever kernels are compiled."""
     teller = Teller()
     compile_watchers.append(teller)
     try:

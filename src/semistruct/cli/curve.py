@@ -8,21 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
-from semistruct.cli.options import (
-    Encoding,
-    Format,
-    Jobs,
-    LabelColumn,
-    Outside,
-    Quiet,
-    Scheme,
-    read_data,
-    reading_of,
-    rules_of,
-)
-from semistruct.cli.output import AsJson, check_plot, duration, print_result, status_line
+from semistruct.cli.options import AsJson, Features, Jobs, Labelled, Quiet, Reading, RulesFile, rules_of
+from semistruct.cli.output import check_writable, print_result, status_line, table, time_left
 from semistruct.errors import ParameterError
 from semistruct.files import refuse_overwriting
 
@@ -30,51 +19,50 @@ EPILOG = "Example: semistruct curve refs.tsv -u pool.txt -r citations -o curve.p
 
 
 def curve(
-    labelled: Annotated[Path, typer.Argument(help="labelled sequences, in any format")],
+    labelled: Labelled,
     pool: Annotated[
         list[Path] | None,
-        typer.Option("--pool", "-u", help="sequences without labels; if not given, labelled ones not in use"),
+        Option(
+            "--pool",
+            "-u",
+            help="the pool: sequences without labels; may be given several times; "
+            "default: the labelled sequences that are not in use",
+        ),
     ] = None,
-    rules: Annotated[
-        str | None, typer.Option("--rules", "-r", help="rules: a file, or one that comes with semistruct by its name")
+    rules: RulesFile = None,
+    output: Annotated[
+        Path | None, Option("--output", "-o", help="plot of the curve to write, a .png or .svg file")
     ] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="draw the curve, as .png or .svg")] = None,
-    sizes: Annotated[str | None, typer.Option(help="labelled sequences, as 5,10,20; else chosen by the data")] = None,
-    folds: Annotated[int, typer.Option(min=2, help="parts of the labelled data, each held out once")] = 5,
-    features: Annotated[
-        list[str] | None, typer.Option("--features", "-f", help="a feature set or a template; several times")
+    sizes: Annotated[
+        str | None,
+        Option(help="numbers of labelled sequences, for example 5,10,20; default: chosen by the data"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="of the draws")] = 0,
+    folds: Annotated[int, Option(min=2, help="number of parts of the labelled data; each is held out once")] = 5,
+    features: Features = None,
+    seed: Annotated[int, Option(help="seed of the draws")] = 0,
     jobs: Jobs = None,
-    format: Format = None,
-    label_column: LabelColumn = None,
-    scheme: Scheme = None,
-    outside: Outside = None,
-    encoding: Encoding = "utf-8",
+    *,
+    reading: Reading,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Show how accuracy grows with the number of labelled sequences, and whether it pays to label more."""
     from semistruct.experiments.curve import advice, learning_curve
 
-    check_plot(output)
+    check_writable(output, plot=True)
     refuse_overwriting(output, [labelled, *(pool or []), rules])
-    reading = reading_of(format, label_column, scheme, outside, encoding)
-    corpus = read_data(labelled, reading)
-    pools = [read_data(path, reading).tokens for path in pool or []]
+    corpus = reading.corpus(labelled)
+    given = [x for path in pool or [] for x in reading.corpus(path).tokens] if pool else None
     with _progress(quiet) as show:
         found = learning_curve(
-            corpus, [x for pool in pools for x in pool] if pools else None,
-            rules_of(rules),
+            corpus, given, rules_of(rules),
             folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, show=show, n_jobs=jobs,
         )  # fmt: skip
     if output is not None:
         from semistruct.report.plots import learning_curve as draw
 
-        title = "Labels" + " + rules" * found.rules + " + unlabelled sequences (annealed)"
-        draw(
-            output, found.sizes, found.scores["annealed"], title=title, also={"supervised": found.scores["supervised"]}
-        )
+        title, also = "Labels" + " + rules" * found.rules + " + pool (annealed)", found.scores["supervised"]
+        draw(output, found.sizes, found.scores["annealed"], title=title, also={"supervised": also})
     result = {
         "data": str(labelled), "folds": folds, "rules": found.rules, "unlabelled": found.unlabelled,
         "curve": found.rows(), "advice": advice(found), "plot": None if output is None else str(output),
@@ -97,23 +85,17 @@ def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
     with status_line("reading the features", quiet) as update:
 
         def show(done: int, total: int) -> None:
-            left = (time.perf_counter() - began) / done * (total - done) if done else 0.0
-            update(f"fit {done + 1} of {total}" + (f"  about {duration(left)} left" if done else ""))
+            left = (time.perf_counter() - began) / done * (total - done) if done else None
+            update(f"fit {done + 1} of {total}{time_left(left)}")
 
         yield show if update else None
 
 
 def _report(result: dict[str, Any]) -> Iterator[Any]:
-    from rich.table import Table
-
     under = "under the rules" if result["rules"] else "without rules"
-    yield f"token accuracy {under}, mean ± spread over {result['folds']} parts held out:"
-    table = Table(box=None, pad_edge=False)
-    for title in ("labelled", "supervised", "annealed"):
-        table.add_column(title, justify="right")
-    for row in result["curve"]:
-        table.add_row(str(row["labelled"]), *(_cell(row[method]) for method in ("supervised", "annealed")))
-    yield table
+    yield f"token accuracy {under}, mean ± spread over {result['folds']} held-out parts:"
+    rows = [(str(row["labelled"]), _cell(row["supervised"]), _cell(row["annealed"])) for row in result["curve"]]
+    yield table(("labelled", "supervised", "annealed"), rows, left=0)
     yield from result["advice"]
     if result["plot"] is not None:
         yield f"plot written to {result['plot']}"

@@ -1,4 +1,4 @@
-"""`semistruct data`: the corpora that are known by name."""
+"""`semistruct data`: the corpora that semistruct knows by name."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
-from semistruct.cli.output import AsJson, print_result
+from semistruct.cli.options import AsJson
+from semistruct.cli.output import print_result
 from semistruct.errors import ParameterError, meant
 
 data_app = typer.Typer(
@@ -19,14 +21,14 @@ data_app = typer.Typer(
 
 GET_EPILOG = """Example: semistruct data get citations -o citations
 
-The files as published are kept in $SEMISTRUCT_CACHE, else in semistruct in the cache folder of the user, and their
-checksums compared; SEMISTRUCT_MIRROR names another server with the same paths. The title pages of headers are cut in
-the order of their file: 100 to train, 100 dev, 100 test, the rest unlabelled."""
+The published files are kept in $SEMISTRUCT_CACHE (default: the folder semistruct in your cache folder), and their
+checksums are verified; SEMISTRUCT_MIRROR names another server with the same paths. The title pages of headers are
+split in the order of their file: 100 for training, 100 dev, 100 test, the rest in the pool."""
 
 
 @data_app.command("list", epilog="Example: semistruct data list --json")
 def list_corpora(as_json: AsJson = False) -> None:
-    """Show the corpora that are known: what they are, where from, and how to have them."""
+    """List the known corpora: what they are, where they come from, and how to get them."""
     from semistruct.datasets import CORPORA, GENERATORS
 
     corpora = [
@@ -47,13 +49,13 @@ def list_corpora(as_json: AsJson = False) -> None:
 
 @data_app.command(epilog=GET_EPILOG)
 def get(
-    name: Annotated[str, typer.Argument(help="which corpus: citations or headers")],
+    name: Annotated[str, Argument(help="which corpus: citations or headers")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="folder to write to; if not given, one of the corpus's name")
+        Path | None, Option("--output", "-o", help="folder to write to; default: the name of the corpus")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fetch a public corpus and write train.tsv, dev.tsv, test.tsv and unlabeled.txt."""
+    """Fetch a public corpus and write train.tsv, dev.tsv, test.tsv and unlabeled.txt (the pool)."""
     from semistruct.cli.progress import fetching
     from semistruct.datasets import conversion, registry
 
@@ -69,19 +71,21 @@ def get(
 def make(
     name: Annotated[
         str,
-        typer.Argument(help="which corpus: citations (references, 13 fields) or apartments (adverts, 12 fields)"),
+        Argument(help="which corpus: citations (references, 13 fields) or apartments (adverts, 12 fields)"),
     ],
-    n: Annotated[int, typer.Option("-n", min=1, help="how many sequences")] = 500,
-    seed: Annotated[int, typer.Option(help="another seed, other data")] = 0,
-    to: Annotated[str, typer.Option(help="tsv, conll, transposed, jsonl, inline or text (text has no labels)")] = "tsv",
-    output: Annotated[str, typer.Option("--output", "-o", help="file to write")] = "-",
+    n: Annotated[int, Option("-n", min=1, help="number of sequences")] = 500,
+    seed: Annotated[int, Option(help="seed of the data")] = 0,
+    to: Annotated[
+        str, Option(help="output format: tsv, conll, transposed, jsonl, inline or text (which has no labels)")
+    ] = "tsv",
+    output: Annotated[str, Option("--output", "-o", help="file to write; '-' is standard output")] = "-",
 ) -> None:
-    """Write a synthetic corpus, made by a generator with labels by construction."""
+    """Write a synthetic corpus, whose labels are correct by construction."""
     from semistruct.datasets import GENERATORS
     from semistruct.formats import write
 
     if name not in GENERATORS:
-        raise ParameterError(f"no synthetic corpus is called {name!r}; {meant(name, GENERATORS)}")
+        raise ParameterError(f"there is no synthetic corpus {name!r}; {meant(name, GENERATORS)}")
     write(GENERATORS[name](n, seed=seed), output, to)
 
 
@@ -102,5 +106,5 @@ def _listing(result: dict[str, Any]) -> Iterator[Any]:
 
 def _written(result: dict[str, Any]) -> Iterator[Any]:
     for part, count in result["sequences"].items():
-        ending = "txt" if part == "pool" else "tsv"
-        yield f"{Path(result['folder']) / part}.{ending}: {count} sequences"
+        file = "unlabeled.txt" if part == "pool" else f"{part}.tsv"
+        yield f"{Path(result['folder']) / file}: {count} sequences"

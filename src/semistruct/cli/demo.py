@@ -1,4 +1,4 @@
-"""`semistruct demo`: how far a few labels, rules and unlabelled text go, on synthetic references."""
+"""`semistruct demo`: what a few labels, rules and a pool achieve on synthetic references."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from semistruct.cli.output import table
 from semistruct.corpus import Example
 from semistruct.datasets import make_citations
 from semistruct.files import make_folder
@@ -30,18 +30,17 @@ def run(folder: Path, seed: int, jobs: int | None) -> None:
     """Train with growing numbers of labels, print a table, save a plot and the last model."""
     make_folder(folder)
     console = Console(highlight=False)
-    console.print("[bold]semistruct[/bold] learns to cut references into fields: author, title, journal, date ...")
+    console.print("[bold]semistruct[/bold] learns to split references into fields: author, title, journal, date ...")
     console.print(
-        f"Synthetic data: a few labelled references, {N_POOL} unlabelled ones, and the rules for references that come\n"
-        f"with semistruct; {DRAWS} draws of each size, scored on {N_TEST} other references."
+        f"Synthetic data: a few labelled references, a pool of {N_POOL} without labels, and the rules for references\n"
+        f"that come with semistruct; {DRAWS} draws of each size, scored on {N_TEST} other references."
     )
     console.print("The first fit compiles the kernels; this happens once and takes some seconds.\n")
     rules, test = Rules.from_file("citations"), make_citations(N_TEST, seed=seed + 1000)
     supervised = SSVM(rules=rules, n_jobs=jobs)
     annealed = AnnealedSSVM(rules=rules, schedule=[1.0, 10.0], rounds=2, n_jobs=jobs)
-    table = Table("labelled references", box=None, pad_edge=False)
-    for title in ("from labels alone", "output obeys the rules", "and learned from unlabelled text", "seconds"):
-        table.add_column(title, justify="right")
+    titles = ("labelled references", "labels alone", "obeying the rules", "and learning from the pool", "seconds")
+    rows = []
     curves: dict[str, list[list[float]]] = {name: [] for name in ("labels", "rules", "everything")}
     for size in SIZES:
         scores: dict[str, list[float]] = {name: [] for name in curves}
@@ -60,14 +59,13 @@ def run(folder: Path, seed: int, jobs: int | None) -> None:
                 scores["everything"].append(annealed.score(test.tokens, test.labels, rules=True))
         for name, values in scores.items():
             curves[name].append(values)
-        table.add_row(
-            str(size), *(f"{statistics.mean(values):.1%}" for values in scores.values()), f"{min(seconds):.1f}"
-        )
-    console.print(table)
-    console.print("\nA reference the last model has never seen, as it labels it:")
+        means = [f"{statistics.mean(values):.1%}" for values in scores.values()]
+        rows.append((str(size), *means, f"{min(seconds):.1f}"))
+    console.print(table(titles, rows))
+    console.print("\nA reference that the last model has never seen, with its labels:")
     console.print(_coloured(test.examples[0], annealed.predict(test.tokens[:1], rules=True)[0]))
     plot, saved = folder / "learning-curve.png", folder / "citations.model"
-    also = {"from labels alone": curves["labels"], "obeying the rules": curves["rules"]}
+    also = {"labels alone": curves["labels"], "obeying the rules": curves["rules"]}
     learning_curve(plot, SIZES, curves["everything"], title="Synthetic references, labels + rules + pool", also=also)
     annealed.save(saved, card={"data": {"synthetic": "citations", "sequences": SIZES[-1], "pool": N_POOL}})
     console.print(f"\nplot   {plot}\nmodel  {saved}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""How a command ends that was interrupted, or whose reader has gone."""
+"""How a command ends when it is interrupted, or when nobody reads its output any longer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ INTERRUPTED = 130
 
 
 class Commands(TyperGroup):
-    """Commands of which one that is interrupted says so in one line, and one whose output is read no more ends quietly.
+    """Commands: an interrupted one says so in one line, and one whose output is no longer read ends quietly.
 
-    A command that has written something raises KeyboardInterrupt with words for what it leaves behind.
+    A command that has already written something raises KeyboardInterrupt with a text that says what.
     """
 
     def invoke(self, ctx: Any) -> Any:

@@ -1,11 +1,15 @@
-"""Options that several commands have: how data files are read, and how many jobs are used."""
+"""Options that several commands have: single ones as types of parameters, and groups that arrive as one object."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from semistruct.errors import ParameterError
 
@@ -13,40 +17,98 @@ if TYPE_CHECKING:
     from semistruct.corpus import Corpus
     from semistruct.rules import Rules
 
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help="tsv, conll, transposed, jsonl, inline or text; if not given, the content decides"),
+Labelled = Annotated[Path, Argument(help="labelled sequences, in any format")]
+ModelFile = Annotated[Path, Argument(help="a model file")]
+RulesFile = Annotated[
+    str | None, Option("--rules", "-r", help="rules: a file, or the name of rules that come with semistruct")
 ]
-LabelColumn = Annotated[
-    str | None,
-    typer.Option(help="number of the label column, from 0, negative from the right, or 'none'; else the last"),
+Features = Annotated[
+    list[str] | None, Option("--features", "-f", help="a feature set or a template; may be given several times")
 ]
-Scheme = Annotated[str | None, typer.Option(help="convert the labels to plain, bio, bioes or iob1")]
-Outside = Annotated[str | None, typer.Option(help="the label of text that is in no span or tag; unknown if not given")]
-Encoding = Annotated[str, typer.Option(help="text encoding of the input files")]
-Jobs = Annotated[
-    int | None, typer.Option(min=1, help="how many to use, all cores if not given; does not change the result")
-]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="show no progress")]
+Jobs = Annotated[int | None, Option(min=1, help="number of threads; default: all cores; does not change the result")]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="show no progress")]
+AsJson = Annotated[bool, Option("--json", help="print one JSON object")]
 
 
-def reading_of(
-    format: str | None, label_column: str | None, scheme: str | None, outside: str | None, encoding: str
-) -> dict[str, Any]:
-    """The options of `formats.read`."""
-    column: int | str | None = label_column
-    if label_column not in (None, "none"):
-        try:
-            column = int(str(label_column))
-        except ValueError:
-            raise ParameterError(f"--label-column is {label_column!r}, expected a number or 'none'") from None
-    return {"format": format, "label_column": column, "scheme": scheme, "outside": outside, "encoding": encoding}
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace every parameter whose type is a dataclass by its fields, each an option of the command."""
+    parameters = inspect.signature(command, eval_str=True).parameters.values()
+    groups: dict[str, Any] = {one.name: one.annotation for one in parameters if is_dataclass(one.annotation)}
+    options: list[inspect.Parameter] = []
+    for one in parameters:
+        group = groups.get(one.name)
+        options += [one] if group is None else inspect.signature(group, eval_str=True).parameters.values()
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        command(**given)
+
+    keywords = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in options]
+    vars(run)["__signature__"] = inspect.Signature(keywords)
+    run.__annotations__ = {one.name: one.annotation for one in keywords}
+    return run
 
 
-def read_data(path: Path, reading: dict[str, Any]) -> Corpus:
-    from semistruct.formats import read
+@dataclass(frozen=True)
+class Reading:
+    """How data files are read."""
 
-    return read(path, **reading)
+    format: Annotated[
+        str | None,
+        Option(help="tsv, conll, transposed, jsonl, inline or text; default: recognised by the content"),
+    ] = None
+    label_column: Annotated[
+        str | None,
+        Option(help="number of the label column, from 0, negative from the right, or 'none'; default: the last"),
+    ] = None
+    scheme: Annotated[str | None, Option(help="convert the labels to plain, bio, bioes or iob1")] = None
+    outside: Annotated[str | None, Option(help="label of text in no span or tag; default: unknown")] = None
+    encoding: Annotated[str, Option(help="text encoding of the input files")] = "utf-8"
+
+    def options(self) -> dict[str, Any]:
+        """The options of `formats.read`."""
+        column: int | str | None = self.label_column
+        if self.label_column not in (None, "none"):
+            try:
+                column = int(str(self.label_column))
+            except ValueError:
+                problem = f"--label-column is {self.label_column!r}, expected a number or 'none'"
+                raise ParameterError(problem) from None
+        return {**asdict(self), "label_column": column}
+
+    def corpus(self, path: Path) -> Corpus:
+        from semistruct.formats import read
+
+        return read(path, **self.options())
+
+
+@dataclass(frozen=True)
+class Obeying:
+    """Which rules the labels of a model obey, and how many threads find them."""
+
+    rules: Annotated[
+        str | None, Option("--rules", "-r", help="rules (a file or a name) instead of those of the model")
+    ] = None
+    no_rules: Annotated[bool, Option("--no-rules", help="do not obey the rules of the model")] = False
+    jobs: Jobs = None
+
+    def obeyed(self) -> Rules | bool:
+        """The rules of the file, those of the model (True), or none (False)."""
+        if self.rules is not None and self.no_rules:
+            raise ParameterError("--rules (-r) and --no-rules are both given; use one of them")
+        found = rules_of(self.rules)
+        return not self.no_rules if found is None else found
+
+
+@dataclass(frozen=True)
+class BesideModel:
+    """What training writes besides the model."""
+
+    checkpoint: Annotated[Path | None, Option(help="folder in which to save the state after every round")] = None
+    resume: Annotated[bool, Option("--resume", help="continue from the checkpoint")] = False
+    plot: Annotated[Path | None, Option(help="plot of the path to write, a .png or .svg file")] = None
 
 
 def rules_of(path: str | None) -> Rules | None:

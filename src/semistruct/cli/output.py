@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from semistruct.errors import DataError
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 live: list[Any] = []
 """The status line that is on the screen, if there is one."""
 
-AsJson = Annotated[bool, typer.Option("--json", help="print one JSON object")]
-
 
 def print_result(result: dict[str, Any], as_json: bool, report: Any) -> None:
-    """`report(result)` gives the parts of the report."""
+    """Print a record: as JSON, or the parts of `report(result)`."""
     if as_json:
         print(json.dumps(result, ensure_ascii=False))
         return
@@ -36,11 +35,27 @@ def print_result(result: dict[str, Any], as_json: bool, report: Any) -> None:
         console.print(part, markup=False, soft_wrap=isinstance(part, str | Text))
 
 
-def check_plot(path: Path | None) -> None:
-    """Refuse a plot that cannot be written, before there is one."""
-    if path is not None and path.suffix not in (".png", ".svg"):
-        raise DataError.at(path, None, "a plot is written as .png or .svg")
-    if path is not None and not path.resolve().parent.is_dir():
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> Table:
+    """A table whose first columns, `left` of them, are texts, and whose other columns are numbers."""
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    columns = [Column(title, justify="left" if i < left else "right") for i, title in enumerate(titles)]
+    out = Table(*columns, box=None, pad_edge=False)
+    for row in rows:
+        out.add_row(*map(Text, row))
+    return out
+
+
+def check_writable(path: Path | None, *, plot: bool = False) -> None:
+    """Refuse a file that cannot be written, before the work for it is done."""
+    if path is None:
+        return
+    if plot and path.suffix not in (".png", ".svg"):
+        raise DataError.at(path, None, "a plot must be a .png or .svg file")
+    if path.is_dir():
+        raise DataError.at(path, None, "is a folder, name a file")
+    if not path.resolve().parent.is_dir():
         raise DataError.at(path, None, "cannot write: no such folder")
 
 
@@ -65,6 +80,8 @@ def status_line(text: str, quiet: bool = False) -> Iterator[Any]:
             live.remove(status)
 
 
-def duration(seconds: float) -> str:
-    """A time left, roughly."""
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+def time_left(seconds: float | None) -> str:
+    """The end of a status line: roughly how long it will take."""
+    if seconds is None:
+        return ""
+    return f"  about {seconds:.0f} s left" if seconds < 90 else f"  about {seconds / 60:.0f} min left"

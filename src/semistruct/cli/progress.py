@@ -1,4 +1,4 @@
-"""Progress on the terminal, of a fit or a transfer; silent when standard error is not one."""
+"""The progress of a fit or a transfer, on a terminal; silent when standard error is not one."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def watching(quiet: bool) -> Iterator[Watch | None]:
 
 @contextmanager
 def fetching() -> Iterator[Callable[[str, int, int | None], None] | None]:
-    """Gives a function that shows how far the transfer of a file is."""
-    with status_line("asking the server") as update:
+    """Gives a function that shows how much of a file was transferred."""
+    with status_line("contacting the server") as update:
 
         def show(name: str, done: int, total: int | None) -> None:
             share = "" if total is None else f" of {total / 1024:,.0f}"
@@ -38,7 +38,7 @@ def fetching() -> Iterator[Callable[[str, int, int | None], None] | None]:
 
 
 def line(progress: Progress) -> str:
-    """One line for a half-step of a path, or a step of a solver."""
+    """The status line for a half-step of a path, or a step of a solver."""
     place, objective = progress.place, progress.objective or 0.0
     where = f"{progress.step} {progress.count}"
     if place is not None:
@@ -52,6 +52,6 @@ def line(progress: Progress) -> str:
 
 
 def _left(progress: Progress, place: Place) -> float:
-    """Seconds, if all rounds take as long as those so far."""
+    """The seconds left, if all rounds take as long as those so far."""
     done = place.stage * place.rounds + place.round + (1.0 if progress.step == "learn" else 0.5)
     return progress.seconds / done * (place.stages * place.rounds - done)

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from semistruct.cli.ending import INTERRUPTED
-from semistruct.cli.options import Jobs
-from semistruct.cli.output import AsJson, duration, print_result, status_line
+from semistruct.cli.options import AsJson, Jobs
+from semistruct.cli.output import print_result, status_line, time_left
 from semistruct.errors import ParameterError, meant
 from semistruct.files import make_folder
 
@@ -24,30 +25,31 @@ if TYPE_CHECKING:
 
 EPILOG = """Example: semistruct data get citations -o refs && semistruct reproduce citations --data refs -o out
 
-The folder of --data has train.tsv, dev.tsv, unlabeled.txt and perhaps test.tsv; without a test part, the rest of the
-training part is reported on, and "all" learns from two thirds of it. Synthetic data is made where there is none to be
-had (synthetic, apartments), and marked as such. A run that was stopped goes on with --resume; more sizes, draws or
-methods may be added in the same way."""
+The folder of --data has train.tsv, dev.tsv, unlabeled.txt (the pool) and perhaps test.tsv. Without a test part, the
+methods are scored on the rest of the training part, and "all" learns from two thirds of it. Without --data, synthetic
+and apartments use synthetic data, and the report says so. To continue an interrupted run, or to add sizes, draws or
+methods, use --resume."""
 
 
 def reproduce(
-    corpus: Annotated[str, typer.Argument(help="citations, headers, apartments or synthetic")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="folder for results, tables, figures and report.html")],
-    data: Annotated[Path | None, typer.Option(help="folder with train.tsv, dev.tsv, unlabeled.txt, test.tsv")] = None,
-    sizes: Annotated[str | None, typer.Option(help="labelled sequences; 5,20,all if not given")] = None,
-    draws: Annotated[int | None, typer.Option(min=1, help="of the labelled sequences; 5 if not given")] = None,
-    methods: Annotated[str | None, typer.Option(help="such as ssvm,annealed,pr; all if not given")] = None,
-    features: Annotated[str, typer.Option(help="paper or default")] = "paper",
+    corpus: Annotated[str, Argument(help="citations, headers, apartments or synthetic")],
+    output: Annotated[Path, Option("--output", "-o", help="folder for results, tables, figures and report.html")],
+    data: Annotated[Path | None, Option(help="folder with train.tsv, dev.tsv, unlabeled.txt and test.tsv")] = None,
+    sizes: Annotated[str | None, Option(help="numbers of labelled sequences; default: 5,20,all")] = None,
+    draws: Annotated[int | None, Option(min=1, help="draws of the labelled sequences; default: 5")] = None,
+    methods: Annotated[str | None, Option(help="for example ssvm,annealed,pr; default: all")] = None,
+    features: Annotated[str, Option(help="feature set: paper or default")] = "paper",
     setting: Annotated[
-        str, typer.Option(help="inductive, or transductive: the reported sequences are in the pool, without labels")
+        str, Option(help="inductive, or transductive: the test sequences are in the pool, without labels")
     ] = "inductive",
-    decode: Annotated[str, typer.Option(help="what tables show: plain, rules (obeyed at prediction) or both")] = "both",
+    decode: Annotated[str, Option(help="predictions in the tables: plain, rules (obeying the rules) or both")] = "both",
     select: Annotated[
-        str, typer.Option(help="the point of a path: dev, labels-free, or best-test (peeks, as the paper does)")
+        str,
+        Option(help="how the point of a path is chosen: dev, labels-free, or best-test (peeks, as the paper does)"),
     ] = "dev",
     jobs: Jobs = None,
-    quick: Annotated[bool, typer.Option("--quick", help="a look in about a minute")] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="go on with the results in the folder")] = False,
+    quick: Annotated[bool, Option("--quick", help="a small comparison in about a minute")] = False,
+    resume: Annotated[bool, Option("--resume", help="continue with the results in the folder")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare the methods on one corpus, as the literature does: few labels, several draws, tables and a report."""
@@ -77,11 +79,9 @@ def reproduce(
             run_all(material, configs, results, n_jobs=jobs, show=show)
     except KeyboardInterrupt:
         stopped = True
-    written = _write(results, output, select, decode)
     missing = sum(results.find(config) is None for config in configs)
     runs = {"corpus": material.title, "folder": str(output), "runs": len(results.records), "missing": missing}
-    files = [str(path) for path in written]
-    print_result({**runs, "files": files, **_answers(results, select, decode)}, as_json, _report)
+    print_result({**runs, **_written(results, output, select, decode)}, as_json, _report)
     if stopped:
         raise typer.Exit(INTERRUPTED)
 
@@ -95,50 +95,43 @@ def _material(corpus: str, folder: Path | None, quick: bool) -> Material:
     from semistruct.experiments.material import from_folder, synthetic_material
 
     if corpus == "synthetic" and folder is not None:
-        raise ParameterError("--data is not for synthetic, which is made by a generator")
+        raise ParameterError("--data cannot be used with synthetic, whose data is made by a generator")
     if folder is not None:
         found = from_folder(corpus, folder)
         return found.small() if quick else found
     if corpus not in ("synthetic", "apartments"):
         hint = f"semistruct data get {corpus} -o {corpus}"
-        raise ParameterError(f"name the folder with the {corpus} (--data); `{hint}` fetches them")
+        raise ParameterError(f"give the folder of the {corpus} with --data; `{hint}` fetches them")
     return synthetic_material(corpus, few=quick)
 
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[int, Config, float | None], None]]:
-    """Tells which run it is and how long all will take: in place on a terminal, else a line for each run."""
+    """Shows which run it is and how long all will take: in place on a terminal, otherwise a line for each run."""
 
     def line(number: int, config: Config, left: float | None) -> str:
-        rest = "" if left is None else f"  about {duration(left)} left"
-        pool = "" if config.pool is None else f", {config.pool} unlabelled"
+        pool = "" if config.pool is None else f", a pool of {config.pool}"
         place = f"{config.method}, {config.size} labelled, draw {config.seed}{pool}"
-        return f"run {number + 1} of {total}: {place}{rest}"
+        return f"run {number + 1} of {total}: {place}{time_left(left)}"
 
     with status_line("reading") as update:
         show = update or (lambda text: print(text, file=sys.stderr, flush=True))
         yield lambda *run: show(line(*run))
 
 
-def _write(results: Results, folder: Path, select: str, decode: str) -> list[Path]:
+def _written(results: Results, folder: Path, select: str, decode: str) -> dict[str, Any]:
+    """Write the reports; returns their files and what they say in short."""
+    from semistruct.experiments.summary import summary, warnings_of
     from semistruct.experiments.view import View
     from semistruct.report.folder import write_reports
 
     if not any(record["config"]["pool"] is None for record in results.records):
-        return []
-    command = shlex.join(["semistruct", *(word for word in sys.argv[1:] if word != "--resume")])
-    return write_reports(View(results.records, select, decode), folder, command)
-
-
-def _answers(results: Results, select: str, decode: str) -> dict[str, Any]:
-    from semistruct.experiments.summary import summary, warnings_of
-    from semistruct.experiments.view import View
-
-    if not any(record["config"]["pool"] is None for record in results.records):
-        return {"warnings": [], "answers": []}
+        return {"files": [], "warnings": [], "answers": []}
     view = View(results.records, select, decode)
+    command = shlex.join(["semistruct", *(word for word in sys.argv[1:] if word != "--resume")])
+    files = [str(path) for path in write_reports(view, folder, command)]
     answers = [{"question": question, "answer": answer} for question, answer in summary(view)]
-    return {"warnings": warnings_of(view), "answers": answers}
+    return {"files": files, "warnings": warnings_of(view), "answers": answers}
 
 
 def _report(result: dict[str, Any]) -> Iterator[Any]:
@@ -147,8 +140,8 @@ def _report(result: dict[str, Any]) -> Iterator[Any]:
     for row in result["answers"]:
         yield f"{row['question']}\n  {row['answer']}"
     if result["missing"]:
-        yield f"{result['missing']} runs are missing; go on with --resume"
+        yield f"{result['missing']} runs are missing; continue with --resume"
     if result["files"]:
         yield f"{result['runs']} runs; read {result['folder']}/report.html or {result['folder']}/tables.md"
     else:
-        yield "no run is complete"
+        yield "no run is complete yet"

@@ -19,7 +19,7 @@ from semistruct.rules.checking import check_rules, contradictions
 def describe(path: str) -> dict[str, Any]:
     """The rules of a file in words and as data."""
     rules = Rules.from_file(path)
-    # If the labels are not declared there may be others, which the empty name stands for.
+    # Without a list of labels there may be others, represented by the empty name.
     labels = rules.labels or ("", *sorted(set().union(*(rule.mentioned() for rule in rules))))
     plain = rules.to_dict()
     described = [
@@ -63,7 +63,7 @@ def check_report(result: dict[str, Any]) -> Iterator[Any]:
         table.add_row("!" if rule["flag"] else "", str(number), Text(rule["text"]), *cells, style=_style(rule))
     yield table
     if any(rule["flag"] for rule in result["rules"]):
-        yield Text("! the labelled data contradicts this rule", style="bold red")
+        yield Text("! the labelled data often breaks this rule", style="bold red")
     for number, rule in enumerate(result["rules"], 1):
         several = len(rule["measures"]) > 1
         if not (several or rule["flag"] or rule["examples"]):
@@ -75,9 +75,9 @@ def check_report(result: dict[str, Any]) -> Iterator[Any]:
         for example in rule["examples"]:
             yield _example(example)
     yield from _contradictions(result)
-    yield f"\n{result['obeying']} of {result['sequences']} sequences obey all rules for single sequences"
+    yield f"\n{result['obeying']} of {result['sequences']} sequences obey all instance rules"
     if result["skipped"]:
-        yield f"left out because of unknown labels: {result['skipped']}"
+        yield f"sequences skipped because of unknown labels: {result['skipped']}"
 
 
 def _columns(*names: str) -> list[Column]:
@@ -97,7 +97,7 @@ def _range(measure: dict[str, Any]) -> str:
 
 
 def _example(example: dict[str, Any]) -> Text:
-    """The tokens with their labels, the one it is about between » and «."""
+    """The tokens with their labels; » and « mark the one where the rule is broken."""
     token = "" if example["position"] is None else f", token {example['position'] + 1}"
     line = Text(f"  {example['where']}{token}: ", style="dim")
     for t, (token, label) in enumerate(zip(example["tokens"], example["labels"], strict=True), example["start"]):

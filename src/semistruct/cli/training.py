@@ -1,8 +1,7 @@
-"""`semistruct train`: fit, save, and tell how it went."""
+"""`semistruct train`: fit, save, and report."""
 
 from __future__ import annotations
 
-import inspect
 import time
 import warnings
 from collections.abc import Iterator
@@ -10,19 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
-from semistruct.cli.output import check_plot
+from semistruct.cli.describing import method_of
+from semistruct.cli.options import BesideModel
+from semistruct.cli.output import check_writable, table
 from semistruct.cli.progress import watching
 from semistruct.corpus import Corpus
-from semistruct.errors import DataError, ParameterError, meant
+from semistruct.errors import DataError, ParameterError
 from semistruct.fitting.path import PathMethod
-from semistruct.methods import METHODS, SequenceLabeller
+from semistruct.methods import METHODS
 from semistruct.rules import Rules
 
-SHOWN = 8  # rules and moves that the report shows
-OPTIONS = {  # of parameters that have one
+BEFORE = ("rule", "before", "after")  # columns of tables in the report
+SHOWN = 8  # rules that a table of the report shows
+OPTIONS = {  # for parameters with an option of their own
     "C": "-C", "features": "--features (-f)", "rules": "--rules (-r)", "select": "--select",
     "random_state": "--seed", "n_jobs": "--jobs",
 }  # fmt: skip
@@ -30,44 +29,32 @@ OPTIONS = {  # of parameters that have one
 
 @dataclass(frozen=True)
 class Data:
-    """What there is to learn from."""
+    """What to learn from; pools are the parts of the pool."""
 
     labelled: Corpus
-    unlabelled: list[Corpus]
+    pools: list[Corpus]
     dev: Corpus | None
 
     @property
     def pool(self) -> list[Any] | None:
-        return [x for corpus in self.unlabelled for x in corpus.tokens] if self.unlabelled else None
+        return [x for corpus in self.pools for x in corpus.tokens] if self.pools else None
 
     @property
-    def has_unlabelled(self) -> bool:
-        """Whether any label is unknown."""
-        return bool(self.unlabelled) or any(row is None or None in row for row in self.labelled.labels)
-
-
-@dataclass(frozen=True)
-class BesideModel:
-    """What is kept besides the model: a checkpoint folder, and a plot."""
-
-    checkpoint: Path | None = None
-    resume: bool = False
-    plot: Path | None = None
+    def is_complete(self) -> bool:
+        """Whether all labels are known, so that there is nothing to find."""
+        return not self.pools and all(row is not None and None not in row for row in self.labelled.labels)
 
 
 def train(
     data: Data, output: Path, *, method: str | None, params: dict[str, Any], beside: BesideModel, quiet: bool
 ) -> dict[str, Any]:
     """Fit an estimator, write the model, and return a record of it."""
-    name = method or ("annealed" if data.unlabelled else "ssvm")
-    chosen = _method(name)
-    for path in filter(None, (output, beside.plot)):
-        if path.is_dir() or not path.resolve().parent.is_dir():
-            problem = "is a folder, name a file" if path.is_dir() else "cannot write: no such folder"
-            raise DataError.at(path, None, problem)
+    name = method or ("annealed" if data.pools else "ssvm")
+    chosen = method_of(name)
+    check_writable(output)
+    check_writable(beside.plot, plot=True)
     if beside.plot is not None and beside.plot.resolve() == output.resolve():
         raise DataError.at(output, None, "cannot be both the model and the plot")
-    check_plot(beside.plot)
     for corpus in filter(None, (data.labelled, data.dev)):
         if not corpus.label_set:
             raise DataError.at(corpus.source, None, "no token has a label")
@@ -76,19 +63,10 @@ def train(
     _warn_of_unseen(data, params["rules"])
     began = time.perf_counter()
     with watching(quiet) as watch, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "interrupted")  # `end` tells more
+        warnings.filterwarnings("ignore", "interrupted")  # `end` says more
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
     seconds = time.perf_counter() - began
-    rules = estimator.model_.rules is not None
-    scores = {"train": estimator.score(data.labelled.tokens, data.labelled.labels)}
-    if data.dev is not None:
-        scores["dev"] = estimator.score(data.dev.tokens, data.dev.labels)
-        if rules:
-            scores["dev, under the rules"] = estimator.score(data.dev.tokens, data.dev.labels, rules=True)
-    about = {"file": data.labelled.source, "sequences": len(data.labelled), "sha256": data.labelled.digest}
-    if data.unlabelled:
-        about |= {"unlabelled": [corpus.source for corpus in data.unlabelled], "pool": len(data.pool or ())}
-    card = {"data": about, "token_accuracy": scores, "C": getattr(estimator, "C_", None)}
+    card = {"data": _about(data), "token_accuracy": _scores(estimator, data), "C": getattr(estimator, "C_", None)}
     estimator.save(output, card=card)
     if beside.plot is not None:
         _draw(beside.plot, estimator, output)
@@ -98,8 +76,26 @@ def train(
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
 
 
+def _about(data: Data) -> dict[str, Any]:
+    """The data, for the card of the model."""
+    about = {"file": data.labelled.source, "sequences": len(data.labelled), "sha256": data.labelled.digest}
+    if data.pools:
+        about |= {"unlabelled": [corpus.source for corpus in data.pools], "pool": len(data.pool or ())}
+    return about
+
+
+def _scores(estimator: Any, data: Data) -> dict[str, float]:
+    """Token accuracies by the data they are for."""
+    scores = {"train": estimator.score(data.labelled.tokens, data.labelled.labels)}
+    if data.dev is not None:
+        scores["dev"] = estimator.score(data.dev.tokens, data.dev.labels)
+        if estimator.model_.rules is not None:
+            scores["dev, under the rules"] = estimator.score(data.dev.tokens, data.dev.labels, rules=True)
+    return scores
+
+
 def _warn_of_unseen(data: Data, rules: Rules | None) -> None:
-    """Tell of labels that are in the dev data only: a typing error, or too few labelled sequences."""
+    """Warn of labels that only the dev data has: a typing error, or too few labelled sequences."""
     known = (rules or Rules([])).all_labels(data.labelled.label_set)
     for label, where in data.dev.unseen(known).items() if data.dev else ():
         problem = f"no labelled sequence has the label {label!r}; on dev data it counts as an error"
@@ -119,7 +115,7 @@ def end(result: dict[str, Any]) -> None:
     """Pass on an interruption of the fit, now that the model is written and the report printed."""
     if result["stop"] == "interrupted":
         start = result["path"][0]["chosen"]
-        which = "the supervised start" if start else "the best point so far, learned from the unlabelled data too"
+        which = "the supervised start" if start else "the best point so far, learned from the pool too"
         raise KeyboardInterrupt(f"the model in {result['model']} is {which}")
 
 
@@ -136,7 +132,7 @@ def value_of(text: str) -> Any:
 
 
 def settings_of(given: list[str]) -> dict[str, Any]:
-    """The parameters that were given as NAME=VALUE, which must not have an option of their own."""
+    """The parameters given as NAME=VALUE; those with an option of their own are refused."""
     out = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -149,54 +145,15 @@ def settings_of(given: list[str]) -> dict[str, Any]:
 
 
 def _accepted(name: str, params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters that were given; refuses one that the method does not have."""
+    """The parameters given; refuses one that the method does not have."""
     known = METHODS[name]().get_params(deep=False)
     given = {key: value for key, value in params.items() if value is not None}
     for key in given:
         if key not in known:
             raise ParameterError(f"the method {name} has no parameter {key}; it has {', '.join(known)}")
     if isinstance(given.get("base"), str):
-        given["base"] = _method(given["base"])()
+        given["base"] = method_of(given["base"])()
     return {"C": "auto", **given} if "C" in known else given
-
-
-def _method(name: str) -> type[SequenceLabeller]:
-    if name not in METHODS:
-        raise ParameterError(f"no method is called {name!r}; {meant(name, METHODS)}")
-    return METHODS[name]
-
-
-def described(name: str | None) -> dict[str, Any]:
-    """All methods, or one with its parameters and their defaults."""
-    if name is None:
-        return {"methods": [{"name": key, "what": _title(method)} for key, method in METHODS.items()]}
-    method = _method(name)
-    defaults = {key: value for key, value in method().get_params(deep=False).items()}
-    return {"name": name, "class": method.__name__, "doc": inspect.getdoc(method), "defaults": _shown(defaults)}
-
-
-def _title(method: type[SequenceLabeller]) -> str:
-    return (inspect.getdoc(method) or "").partition("\n")[0].rstrip(".,:").partition(":  ")[0]
-
-
-def _shown(values: dict[str, Any]) -> dict[str, Any]:
-    plain = (bool, int, float, str, list, tuple, type(None))
-    return {key: value if isinstance(value, plain) else repr(value) for key, value in values.items()}
-
-
-def description(result: dict[str, Any]) -> Iterator[Any]:
-    """The record of `described` in words."""
-    if "methods" in result:
-        table = Table(box=None, pad_edge=False, show_header=False)
-        for row in result["methods"]:
-            table.add_row(row["name"], Text(row["what"]))
-        yield table
-        return
-    yield f"{result['name']}: the class {result['class']}"
-    yield ""
-    yield Text(result["doc"])
-    yield ""
-    yield "defaults: " + ", ".join(f"{key}={value}" for key, value in result["defaults"].items())
 
 
 def _further(name: str, data: Data, beside: BesideModel) -> dict[str, Any]:
@@ -204,23 +161,21 @@ def _further(name: str, data: Data, beside: BesideModel) -> dict[str, Any]:
     out: dict[str, Any] = {"dev": None if data.dev is None else (data.dev.tokens, data.dev.labels)}
     if issubclass(METHODS[name], PathMethod):
         if beside.resume and beside.checkpoint is None:
-            raise ParameterError("--resume goes on from a checkpoint; name its folder with --checkpoint")
-        if not data.has_unlabelled:
-            warnings.warn(
-                f"there are no unlabelled sequences (-u), so {name} is supervised learning here", stacklevel=2
-            )
+            raise ParameterError("--resume needs --checkpoint, the folder to continue from")
+        if data.is_complete:
+            warnings.warn(f"there is no pool (-u), so {name} learns from the labels alone", stacklevel=2)
         return {**out, "pool": data.pool, "checkpoint": beside.checkpoint, "resume": beside.resume}
     if beside != BesideModel():
         raise ParameterError(f"the method {name} has no checkpoints and no path to plot")
-    if data.unlabelled:
-        raise ParameterError(f"the method {name} learns nothing from unlabelled data; leave it out, or use -m annealed")
+    if data.pools:
+        raise ParameterError(f"the method {name} does not use a pool; omit -u, or use -m annealed")
     return out
 
 
 def report(result: dict[str, Any]) -> Iterator[Any]:
-    """The record in words."""
+    """The record of `train` in words."""
     about = result["data"]
-    pool = f" and {about['pool']} unlabelled ones" if "pool" in about else ""
+    pool = f" and a pool of {about['pool']}" if "pool" in about else ""
     yield (
         f"learned {len(result['labels'])} labels from {about['sequences']} sequences{pool} "
         f"in {result['seconds']:.1f} s with {result['features']} features"
@@ -250,36 +205,25 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
     weight = "" if result["C"] is None else f"C = {result['C']:g}; "
     method: Any = METHODS[result["method"]]
     yield f"{weight}the path, by the {method.axis_text}:"
-    points = Table(axis, box=None, pad_edge=False)
-    for title in ("dev accuracy", "known mistakes per sequence", ""):
-        points.add_column(title, justify="right")
+    points = []
     for point in result["path"]:
         place = "supervised" if point[axis] is None else f"{point[axis]:.3g}"
         accuracy = "-" if point["dev_accuracy"] is None else f"{point['dev_accuracy']:.2%}"
-        points.add_row(place, accuracy, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else "")
-    yield points
+        points.append((place, accuracy, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else ""))
+    yield table((axis, "dev accuracy", "known mistakes per sequence", ""), points)
     if result["path"][0]["chosen"] and len(result["path"]) > 1:
-        yield "the unlabelled data did not help: this is the supervised model"
+        yield "the pool did not help, so this is the supervised model"
     broken = [row for row in result["explanation"]["rules"] if row["before"] or row["after"]]
     if broken:
-        yield "unlabelled sequences that break a rule, as the supervised model labels them and as they are matched:"
-        yield _rules([(row["rule"], str(row["before"]), str(row["after"])) for row in _most(broken, "before")])
+        yield "sequences of the pool that break each rule: with the supervised model, and after learning:"
+        yield table(BEFORE, [(row["rule"], str(row["before"]), str(row["after"])) for row in _most(broken, "before")])
     for part in method.reports:
         if rows := result[part.attribute.rstrip("_")]:
             yield part.title
             rows = _most(rows, part.before) if part.largest_first else rows[:SHOWN]
             columns = (part.before, part.after)
-            yield _rules([(row["rule"], *(f"{row[key]:.{part.digits}f}" for key in columns)) for row in rows])
+            yield table(BEFORE, [(row["rule"], *(f"{row[key]:.{part.digits}f}" for key in columns)) for row in rows])
 
 
 def _most(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -row[key])[:SHOWN]
-
-
-def _rules(rows: list[tuple[str, ...]]) -> Table:
-    table = Table("rule", box=None, pad_edge=False)
-    for title in ("before", "after"):
-        table.add_column(title, justify="right")
-    for rule, *values in rows:
-        table.add_row(Text(rule), *values)
-    return table

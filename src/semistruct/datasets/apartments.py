@@ -1,6 +1,6 @@
-"""Synthetic adverts of apartments, labelled by construction: a twin of a corpus that is no longer to be had.
+"""Synthetic adverts of apartments, labelled by construction: modelled on a corpus that is no longer public.
 
-Who writes has habits: capitals, abbreviations, line breaks, slips of the pen.  The fields come in an order that varies,
+Every author has habits: capitals, abbreviations, line breaks, typing errors.  The fields come in an order that varies,
 some of them twice, and a grammar supplies the words (`apartments.yaml`).  As in the corpus, line ends are tokens;
 telephone numbers, addresses of mail and pages, times and most prices are classes such as `*phone*`.
 """
@@ -64,7 +64,7 @@ class Advert:
         self.words = Writer(dice, {"stop": STOP, "sep": dice.draw(SEPARATORS)}, grammar("apartments"))
 
     def fields(self) -> list[str]:
-        """What is written about, in order."""
+        """The fields of the advert, in order."""
         dice = self.dice
         chosen = [(place, name) for name, (share, place) in FIELDS.items() if dice.chance(share)]
         places = [(place + DISORDER * (dice.roll() - 0.5), name) for place, name in chosen]
@@ -85,7 +85,7 @@ class Advert:
         return parts
 
     def sentence(self, name: str) -> str:
-        """Something about a field, with what comes to the author's mind before and behind it."""
+        """A sentence about a field, perhaps with other phrases before and after it."""
         dice, grow = self.dice, self.words.grow
         text = grow(name)
         if name != "blend" and dice.chance(LEAD):

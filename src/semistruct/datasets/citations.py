@@ -1,8 +1,8 @@
 """Synthetic computer-science references, labelled by construction.
 
-A reference is written in three steps, each led by data: a kind of publication gives the order of the
-fields and a bibliography style says how each is dressed (`styles.py`), and a grammar supplies the words
-(`citations.yaml`).  Then a little carelessness is added, since people type references by hand.
+A reference is written in steps: a kind of publication gives the order of the fields, a bibliography style
+says how each is formatted (`styles.py`), and a grammar supplies the words (`citations.yaml`).  Finally a few
+errors are added, since people type references by hand.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ FIELDS: dict[str, tuple[str, Callable[[Reference], str]]] = {
 
 
 def mixed_style(dice: Dice) -> Style:
-    """One of the known styles, in which a few habits may come from another one."""
+    """One of the styles, in which a few habits may come from another one."""
     style = dice.draw(styles())
     if dice.chance(0.2):
         other = dice.pick(styles().items)
@@ -235,7 +235,7 @@ def closed(text: str, name: str, following: str, style: Style) -> str:
 
 
 def careless(text: str, dice: Dice) -> str:
-    """A slip of the pen, a line break, a forgotten or wrong sign."""
+    """A typing error, a line break, a missing or wrong punctuation mark."""
     slip = dice.between(0, 7)
     at = dice.between(1, max(1, len(text) - 2))
     inside = at > 2 and text[at - 3 : at + 3].isalpha() and len(text) > at + 3

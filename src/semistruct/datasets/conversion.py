@@ -29,9 +29,9 @@ SIZES = (100, 100, 100)
 
 
 def citations(raw: Mapping[str, Path]) -> Parts:
-    """The references, one file per part; an unlabelled one that is also in the test part is dropped.
+    """The references, one file per part; a sequence of the pool that is also in the test part is dropped.
 
-    A line there is a token, its label and features, parted by TABs; the unlabelled file has a dummy label.
+    A line there is a token, its label and features, separated by TABs; in the pool every label is a dummy.
     """
     parts = {part: Corpus(list(_rows(raw[part], labelled=part != "pool")), str(raw[part])) for part in PARTS}
     held = {tuple(e.tokens) for e in parts["test"]}
@@ -50,7 +50,7 @@ def _rows(path: Path, labelled: bool) -> Iterator[Example]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """The lines of a published file, which does not say in which of two encodings it is."""
+    """The lines of a published file, which is in one of two encodings without saying which."""
     try:
         path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
@@ -61,7 +61,7 @@ def _lines(path: Path) -> Iterator[str]:
 def headers(raw: Mapping[str, Path]) -> Parts:
     """The title pages in the order of the file: 100 to train, 100 dev, 100 test, the rest without labels.
 
-    Abstracts and introductions are left out, so are fragments and pages that come a second time.
+    Abstracts and introductions are left out, and so are fragments and repeated pages.
     """
     path = raw["pages"]
     seen: set[tuple[Token, ...]] = set()
@@ -79,7 +79,7 @@ def headers(raw: Mapping[str, Path]) -> Parts:
 
 
 def _pages(text: str, path: Path) -> Iterator[Example]:
-    """One example per page; pages stand between marks, or are parted by blank lines, or each is a line."""
+    """One example per page; pages are enclosed in marks, separated by blank lines, or one per line."""
     if BORDER.search(text):
         pages = BORDER.split(text)
     else:
@@ -91,7 +91,7 @@ def _pages(text: str, path: Path) -> Iterator[Example]:
 
 
 def _page(text: str) -> tuple[list[Token], Labels]:
-    """The tokens inside the tags of fields; `+L+` is the end of a line, also right behind a field."""
+    """The tokens inside the tags of fields; `+L+` is the end of a line, also directly after a field."""
     tokens: list[Token] = []
     labels: Labels = []
     label, inside, at = "", False, 0

@@ -1,4 +1,4 @@
-"""Files from public places: fetched once, checked, and kept in a cache."""
+"""Files from public servers: fetched once, checked, and kept in a cache."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Show = Callable[[str, int, int | None], None]  # name of the file, bytes so far,
 
 
 class Remote(NamedTuple):
-    """A file at a fixed path of a public place, and the SHA-256 of its content."""
+    """A file at a fixed path of a public server, and the SHA-256 of its content."""
 
     path: str
     sha256: str
@@ -33,7 +33,7 @@ class Remote(NamedTuple):
 
 
 class Interrupted(DataError):
-    """A transfer that began and did not end well."""
+    """A transfer that failed midway."""
 
 
 def cache_folder() -> Path:
@@ -45,7 +45,7 @@ def cache_folder() -> Path:
 
 
 def cached(remote: Remote, folder: Path, *, place: str | None = None, show: Show | None = None) -> Path:
-    """The file in `folder`, fetched first if it is not there; its content is checked in any case.
+    """The file in `folder`, fetched first if it is not there; its content is always checked.
 
     place  another server that has the same paths; by default $SEMISTRUCT_MIRROR, or the public one
     """
@@ -53,7 +53,7 @@ def cached(remote: Remote, folder: Path, *, place: str | None = None, show: Show
     if target.is_file():
         found = _sha256(target)
         if found != remote.sha256:
-            problem = f"its SHA-256 is {found}, expected {remote.sha256}; delete the file to fetch it anew"
+            problem = f"its SHA-256 is {found}, expected {remote.sha256}; delete the file to fetch it again"
             raise DataError.at(target, None, problem)
         return target
     make_folder(folder)
@@ -98,7 +98,7 @@ def _fetch(url: str, remote: Remote, target: Path, show: Show | None) -> None:
 
 
 def _read(answer: http.client.HTTPResponse, url: str, by_hand: str) -> bytes:
-    """The next bytes; a failure here is one of the network, not of the file that is written."""
+    """The next bytes; an error here comes from the network, not from the file that is written."""
     try:
         return answer.read(BLOCK)
     except (OSError, http.client.HTTPException) as err:

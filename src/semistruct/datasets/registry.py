@@ -1,4 +1,4 @@
-"""The corpora that semistruct knows: where they are, and how to get them."""
+"""The corpora that semistruct knows by name: where they are, and how to get them."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from semistruct.datasets.fetching import Remote, Show, cache_folder, cached
 from semistruct.datasets.grammar import texts
 from semistruct.errors import DataError, ParameterError, meant
 
-TERMS = "other people's data, no part of semistruct: see the origin for its terms before you pass it on"
+TERMS = "other people's data, not part of semistruct: check the terms at its origin before you pass it on"
 
 
 @dataclass(frozen=True)
 class Known:
-    """A corpus: `files` are its raw files by their role, `convert` makes the parts of them."""
+    """A corpus: `files` are its raw files by their role, `convert` turns them into the parts."""
 
     what: str
     sizes: str
@@ -47,7 +47,8 @@ CORPORA = {name: _known(name, entry) for name, entry in texts("corpora").items()
 def get(name: str, *, place: str | None = None, show: Show | None = None) -> conversion.Parts:
     """The parts of a corpus (train, dev, test, pool), fetched if it is not in the cache.
 
-    place  a server to take the place of the public one;  show(file, bytes so far, bytes in all) is told of progress
+    place  a server to use instead of the public one
+    show   called during a transfer with the file, the bytes so far and the bytes in all
     """
     known = named(name)
     if known.convert is None:
@@ -59,5 +60,5 @@ def get(name: str, *, place: str | None = None, show: Show | None = None) -> con
 
 def named(name: str) -> Known:
     if name not in CORPORA:
-        raise ParameterError(f"no corpus is called {name!r}; {meant(name, CORPORA)}")
+        raise ParameterError(f"there is no corpus {name!r}; {meant(name, CORPORA)}")
     return CORPORA[name]

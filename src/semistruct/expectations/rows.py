@@ -76,15 +76,14 @@ class Expectations:
     def of(cls, tables: RuleTables, softness: Callable[[str, float], float]) -> Expectations:
         """softness(level, n): the slack of a rule whose weight was left open and that speaks of n events."""
         for function in tables.functions:
-            raise ParameterError(f"rule {function.text!r}: a function has no expectation that can be computed")
+            problem = "this method cannot use rules that are functions; remove this rule"
+            raise ParameterError(f"rule {function.text!r}: {problem}")
         rows: dict[str, list[tuple[np.ndarray, float, float, float, bool, int]]] = {"instance": [], "corpus": []}
         per_token: list[bool] = []
         for k, term in enumerate(tables.terms):
             rule = tables.rules[tables.rule_of[k]]
             if what := why_no_expectation(term):
-                raise ParameterError(
-                    f"rule {rule.text!r}: {what} cannot be expressed as an expectation on a chain; leave this rule out"
-                )
+                raise ParameterError(f"rule {rule.text!r}: this method cannot use rules about {what}; remove this rule")
             n = divisor(tables, k, rule.level)
             if n == 0:
                 continue  # it speaks of words that do not occur

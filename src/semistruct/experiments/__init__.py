@@ -1,1 +1,1 @@
-"""Comparisons of methods: draws that all methods share, records of runs, statistics and tables of them."""
+"""Comparisons of methods: draws shared by all methods, records of runs, statistics and tables."""

@@ -1,4 +1,4 @@
-"""How many labels does one need?  Accuracy against the number of labelled sequences, by cross-validation.
+"""How many labels do you need?  Accuracy against the number of labelled sequences, by cross-validation.
 
 Each part of the labelled data is held out once; from the rest, growing numbers of sequences are drawn, the larger draws
 containing the smaller ones.  The supervised and the annealed method learn from the same draws.
@@ -74,20 +74,21 @@ def learning_curve(
     show: Callable[[int, int], None] | None = None,
     **params: Any,
 ) -> Curve:
-    """The curve; without a pool, sequences that were not drawn serve as unlabelled ones.
+    """The curve; without a pool, the sequences that were not drawn are used as one.
 
-    show    is called with the number of fits done, and of all
+    show    is called with the number of fits done and the number of all fits
     params  of both methods, such as features and n_jobs
     """
     known = [i for i, row in enumerate(labelled.labels) if row is not None and None not in row]
     if len(known) < folds:
-        problem = f"{len(known)} sequences are labelled throughout, too few for {folds} parts"
+        problem = f"{len(known)} sequences are fully labelled, too few for {folds} parts"
         raise DataError.at(labelled.source, None, problem)
     random.Random(seed).shuffle(known)
     most = len(known) - -(-len(known) // folds)
     chosen = sensible_sizes(most) if sizes is None else sorted(set(sizes))
     if chosen[0] < 1 or chosen[-1] > most:
-        raise ParameterError(f"sizes go from 1 to {most}: a part of the {len(known)} labelled sequences is held out")
+        why = f"a part of the {len(known)} labelled sequences is held out"
+        raise ParameterError(f"sizes must be from 1 to {most}: {why}")
     scores: dict[str, list[list[float]]] = {method: [[] for _ in chosen] for method in METHODS}
     total, done = folds * len(chosen) * len(METHODS), 0
     for fold in range(folds):
@@ -107,7 +108,7 @@ def learning_curve(
 
 def _score(method: str, given: dict[str, Any], learn: Any, unlabelled: Sequence[Any], test: Any) -> float:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of one fit among many; interruption is told by stop_
+        warnings.simplefilter("ignore")  # of one fit among many; stop_ shows an interruption
         if method == "supervised":
             model: Any = SSVM(**given).fit(*learn)
         else:
@@ -118,7 +119,7 @@ def _score(method: str, given: dict[str, Any], learn: Any, unlabelled: Sequence[
 
 
 def advice(curve: Curve) -> list[str]:
-    """What the curve says to someone who wonders whether to label more."""
+    """Whether it pays to label more, in sentences."""
     last = len(curve.sizes) - 1
     n, (supervised, annealed) = curve.sizes[last], (curve.mean(method, last) for method in METHODS)
     better = "annealed" if annealed >= supervised else "supervised"
@@ -128,9 +129,9 @@ def advice(curve: Curve) -> list[str]:
         for method in ("annealed", "supervised")
     )
     if few < many:
-        out.append(f"The annealed method needs {few} labelled sequences for what takes supervised learning {many}.")
+        out.append(f"The annealed method needs {few} labelled sequences where supervised learning needs {many}.")
     if last == 0:
-        return [*out, "One size says nothing about more labels."]
+        return [*out, "A single size does not show what more labels would bring."]
     before = curve.sizes[last - 1]
     gains = [b - a for a, b in zip(curve.scores[better][last - 1], curve.scores[better][last], strict=True)]
     gain, deviation = statistics.mean(gains), statistics.deviation(gains)
@@ -139,14 +140,14 @@ def advice(curve: Curve) -> list[str]:
         f"Going from {before} to {n} labelled sequences brought {100 * gain:+.1f} ± {100 * error:.1f} points ({better})"
     )
     if gain <= LITTLE:
-        return [*out, f"{step}: better rules, features or more unlabelled text may bring more than further labels."]
+        return [*out, f"{step}: better rules or features or a larger pool may help more than further labels."]
     if gain <= 2 * error:
-        return [*out, f"{step}, which may be chance: more labels may help, and more parts (--folds) would tell."]
+        return [*out, f"{step}, which may be chance: more labels may help; more parts (--folds) would show it."]
     more = expected_gain(before, 1 - curve.mean(better, last - 1), n, 1 - curve.mean(better, last))
     return [*out, f"{step}: it pays to label more; {2 * n} should bring about {100 * more:.1f} points more."]
 
 
 def expected_gain(n1: int, error1: float, n2: int, error2: float) -> float:
-    """What twice n2 labels should bring if the error keeps falling as a power of their number."""
+    """The gain to expect from twice n2 labels if the error keeps falling as a power of their number."""
     power = log(error1 / error2) / log(n2 / n1) if 0 < error2 < error1 else 0.0
     return error2 * (1 - 2**-power)

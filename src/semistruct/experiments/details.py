@@ -1,4 +1,4 @@
-"""Tables of what lies behind the accuracies: choices, broken rules, times, the number of unlabelled sequences."""
+"""Tables that explain the accuracies: choices, broken rules, times, the size of the pool."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from semistruct.experiments.cells import Cell, Table, head, mean_cell, percent
 from semistruct.experiments.lineup import LINEUP
 from semistruct.experiments.view import CHOICES, IN_WORDS, View, accuracy, outcome
 
-PEEKS = "This column peeks: the point of the path was chosen by the very labels that are reported on."
+PEEKS = "This column peeks: the point of the path was chosen on the same labels that it is scored on."
 
 
 def choices(view: View) -> Table | None:
@@ -27,14 +27,14 @@ def choices(view: View) -> Table | None:
         *(Cell(t, style="peek" if s == "best-test" else "") for s, t in CHOICES.items()),
     ]
     notes = [
-        f"Mean token accuracy in %, {IN_WORDS[view.main]}. C and the weight of rules are chosen on dev data in all.",
+        f"Mean token accuracy in %, {IN_WORDS[view.main]}. C and the weight of rules are always chosen on dev data.",
         PEEKS,
     ]
     return Table("choice", f"How the point of the path is chosen: {view.title}", titles, rows, notes) if rows else None
 
 
 def violations(view: View, size: str) -> Table:
-    """Reported sequences, of 100, that break each rule: plainly, and under the rules."""
+    """How many of 100 reported sequences break each rule: plain, and under the rules."""
     methods = [method for method in view.methods if view.runs(method, size)]
     texts: dict[str, None] = {}
     shares: dict[tuple[str, str, str], float] = {}
@@ -60,12 +60,12 @@ def violations(view: View, size: str) -> Table:
     return Table(
         f"violations-{size}", f"Broken rules, {view.name_of(size)} labelled: {view.title}",
         [Cell("rule"), *(Cell(LINEUP[m].title) for m in methods)], rows,
-        [f"Of 100 reported sequences, how many break the rule: {arrow}. Rules that nobody breaks are not shown."],
+        [f"How many of 100 reported sequences break the rule: {arrow}. Rules that no method breaks are not shown."],
     )  # fmt: skip
 
 
 def times(view: View) -> Table:
-    """Seconds of a fit, and what the settings that were tried and not taken cost."""
+    """Seconds of a fit, and of the other settings that were tried."""
     rows = []
     for method in view.methods:
         row = [Cell(LINEUP[method].title)]
@@ -87,13 +87,13 @@ def times(view: View) -> Table:
     titles += [f"predict {IN_WORDS[d]}, ms each" for d in view.decodings]
     return Table(
         "time", "Time per method", head(titles), rows,
-        ["Mean seconds of one fit with the choice of C, + those of other settings that were tried on dev data. Times "
+        ["Mean seconds of one fit, including the choice of C, + those of other settings tried on dev data. Times "
          "depend on the machine and on what else ran there."],
     )  # fmt: skip
 
 
 def unlabelled(view: View) -> Table | None:
-    """Accuracy against the number of unlabelled sequences."""
+    """Accuracy by the size of the pool."""
     curve = unlabelled_curve(view)
     rows = [
         [Cell(str(n), float(n)), *(mean_cell(scores[d]) for d in view.decodings), Cell(str(len(scores["plain"])))]
@@ -102,13 +102,13 @@ def unlabelled(view: View) -> Table | None:
     if len(rows) < 2:
         return None
     config = next(r["config"] for r in view.records if r["config"]["pool"] is not None)
-    title = f"{LINEUP[config['method']].title} with {view.name_of(config['size'])} labelled, by unlabelled sequences"
-    titles = ["unlabelled", *(IN_WORDS[d] for d in view.decodings), "draws"]
+    title = f"{LINEUP[config['method']].title} with {view.name_of(config['size'])} labelled, by the size of the pool"
+    titles = ["pool", *(IN_WORDS[d] for d in view.decodings), "draws"]
     return Table("unlabelled", f"{title}: {view.title}", head(titles), rows)
 
 
 def unlabelled_curve(view: View) -> dict[int, dict[str, list[float]]]:
-    """{number of unlabelled sequences: {decoding: accuracies of the draws}}, over the draws of the smaller ones."""
+    """{size of the pool: {decoding: accuracies of the draws}}, over the draws of the smaller ones."""
     small = [record for record in view.records if record["config"]["pool"] is not None]
     if not small:
         return {}

@@ -1,4 +1,4 @@
-"""Fitting a line of the line-up, with the best of the settings that are to be tried on dev data."""
+"""Fitting a line of the line-up, with the settings that are best on dev data."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from semistruct.rules import Rules
 
 @dataclass(frozen=True)
 class Setup:
-    """What there is to learn from, and how.
+    """What to learn from, and how.
 
     learn_rules    to learn with
     predict_rules  to predict with
-    tries          settings of which the best on dev data is taken
+    tries          settings to try; the best on dev data is taken
     """
 
     learn: Pairs
@@ -33,7 +33,7 @@ class Setup:
     n_jobs: int | None = None
 
     def rules_for(self, estimator: Any) -> Rules:
-        """The rules to predict with, as they weigh for an estimator: by its own way if it has learned with them."""
+        """The rules to predict with and their weights: those of the estimator if it has learned with these rules."""
         if self.learn_rules == self.predict_rules and estimator.model_.rules is not None:
             return estimator.model_.rules
         model = replace(estimator.model_, rules=self.predict_rules)
@@ -42,7 +42,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Fitted:
-    """An estimator, its rules for prediction, the settings it has, and those it was chosen from."""
+    """An estimator, its rules for prediction, its settings, and all settings that were tried."""
 
     estimator: Any
     rules: Rules

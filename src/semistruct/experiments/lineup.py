@@ -1,7 +1,7 @@
 """The lines of the tables: which method learns with which rules, and what is tried on dev data.
 
-Methods declare their lines (`fitting.standing.Line`): published settings, and of those to be tried the one that labels
-dev data best is taken.  C is chosen on dev data where there is one.  Rules at prediction are the same for all.
+Methods declare their lines (`fitting.standing.Line`): published settings, and settings to try, of which the best on
+dev data is taken.  So is C, if the method has it.  Rules at prediction are the same for all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Lists(NamedTuple):
     predict  what all methods predict with, and what margin methods learn with
     expect   for methods that learn from expectations
     project  for alternating projections
-    ours     a longer list of our own
+    ours     a longer list, written for semistruct
     """
 
     predict: str
@@ -39,7 +39,7 @@ RULES["synthetic"] = RULES["citations"]
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the tables: a method, and what it says of this line (`Line`)."""
+    """A line of the tables: a method, and its declaration of this line (`Line`)."""
 
     method: type[SequenceLabeller]
     line: Line
@@ -49,7 +49,7 @@ class Entry:
         return self.line.title
 
     def tries(self, corpus: str, quick: bool) -> list[dict[str, Any]]:
-        """The settings to choose among on dev data, all of them on top of those published for the corpus."""
+        """The settings to choose from on dev data, each added to those published for the corpus."""
         more = self.line.quick if quick else {}
         published = self.line.published.get(corpus, {})
         return [{**more, **published, **params} for params in self.line.tries[: 1 if quick else None]]
@@ -73,7 +73,7 @@ class RulesToLearn:
 
 
 def applying(corpus: str) -> list[str]:
-    """The lines that there are for a corpus."""
+    """The lines of a corpus."""
     return [name for name, entry in LINEUP.items() if getattr(RULES[corpus], entry.line.rules)]
 
 

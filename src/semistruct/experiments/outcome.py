@@ -1,4 +1,4 @@
-"""What came of one labelling of the reported sequences."""
+"""The result of one labelling of the reported sequences."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Judged:
         return self.tables.broken(label_codes(predicted, self.lengths, self.labels))
 
     def outcome(self, predicted: Sequence[Sequence[str]]) -> dict[str, Any]:
-        """Scores, the labels that were taken for others, and how many sequences break each rule."""
+        """Scores, confused labels, and how many sequences break each rule."""
         scores, broken = metrics.evaluate(self.gold, predicted), self.broken(predicted)
         pairs = Counter((y, z) for g, p in zip(self.gold, predicted, strict=True) for y, z in zip(g, p, strict=True))
         kept = ("token_accuracy", "sequence_accuracy", "span_f1", "macro_f1")
@@ -53,7 +53,7 @@ class Judged:
         }
 
     def worst(self, plain: Sequence[Sequence[str]], obedient: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-        """The sequences of which the largest share is wrong under the rules, token by token."""
+        """The sequences with the largest share of wrong labels under the rules, token by token."""
         wrong = [(n - r) / n for r, n in zip(self.right(obedient), self.lengths, strict=True)]
         broken = self.broken(obedient)
         order = sorted(range(len(wrong)), key=lambda i: (-wrong[i], -self.lengths[i], i))[:WORST]

@@ -1,4 +1,4 @@
-"""What is to be run: one configuration per fit."""
+"""What to run: one configuration per fit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from semistruct.experiments.lineup import applying
 from semistruct.experiments.material import ALL, Material
 
 SETTINGS = ("inductive", "transductive")
-CURVE_OF, CURVE_SHARES, CURVE_DRAWS = "annealed", (0.0, 0.1, 0.3), 3  # of the curve over unlabelled sequences
+CURVE_OF, CURVE_SHARES, CURVE_DRAWS = "annealed", (0.0, 0.1, 0.3), 3  # of the curve over the size of the pool
 QUICK_METHODS, QUICK_SIZES, QUICK_DRAWS = ("crf", "ssvm", "annealed"), ("5", "20"), 2
 
 
@@ -20,7 +20,7 @@ class Frame:
     """What all runs of a folder have in common.
 
     setting  "inductive", or "transductive": the reported sequences are in the pool, without their labels
-    quick    with little data and few stages, for a look
+    quick    with little data and few stages
     """
 
     corpus: str
@@ -31,7 +31,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Config:
-    """One run.  method is a line of the line-up; pool is the number of unlabelled sequences, None for all."""
+    """One run.  method is a line of the line-up; pool is the size of the pool, None for all of it."""
 
     method: str
     size: str
@@ -45,7 +45,7 @@ class Config:
 def planned(
     material: Material, methods: Sequence[str], sizes: Sequence[str], draws: int, *, quick: bool = False
 ) -> list[Config]:
-    """All runs, draw by draw, so that whoever stops early has all methods; then the curve over unlabelled sequences."""
+    """All runs, draw by draw, so that an early stop leaves complete draws; then the curve over the size of the pool."""
     out = [
         Config(method, size, seed)
         for seed in range(draws)
@@ -62,16 +62,16 @@ def planned(
 
 
 def chosen_methods(corpus: str, wanted: str | None, quick: bool) -> list[str]:
-    """The lines that were asked for, in the order of the tables."""
+    """The chosen lines, in the order of the tables."""
     there = applying(corpus)
     if wanted is None:
         return [name for name in there if name in QUICK_METHODS or not quick]
     asked = [part.strip() for part in wanted.split(",") if part.strip()]
     for name in asked:
         if name not in there:
-            raise ParameterError(f"no method is called {name!r} for {corpus}; {meant(name, there)}")
+            raise ParameterError(f"there is no method {name!r} for {corpus}; {meant(name, there)}")
     if not asked:
-        raise ParameterError(f"--methods names none; there are {', '.join(there)}")
+        raise ParameterError(f"--methods is empty; there are {', '.join(there)}")
     return [name for name in there if name in asked]
 
 

@@ -1,4 +1,4 @@
-"""Token accuracies that others have published, in percent, to stand beside ours; and what to know about them."""
+"""Token accuracies that others have published, in percent, to compare with ours; and notes on them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MISPRINTS: dict[str, str] = DATA["misprints"]
 class Figure:
     """Accuracies for 5, 20 and all labelled sequences; None where there is none.
 
-    setting  "inductive" or "transductive", "" for supervised methods, which have no unlabelled data
+    setting  "inductive" or "transductive", "" for supervised methods, which have no pool
     """
 
     corpus: str
@@ -47,6 +47,6 @@ PRINTED = {
 
 
 def published(corpus: str, method: str, decoding: str, setting: str) -> Figure | None:
-    """The figure to compare with: of the same setting if there is one, else of the other."""
+    """The figure to compare with: of the same setting if there is one, otherwise of the other."""
     found = [f for f in FIGURES if (f.corpus, f.method, f.decoding) == (corpus, method, decoding)]
     return next((f for f in found if f.setting in ("", setting)), found[0] if found else None)

@@ -1,4 +1,4 @@
-"""The records of runs: one line of JSON each, in a file that grows; a run that is there is not made again."""
+"""The records of runs: one line of JSON each, in a file that grows; runs with a record are not repeated."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ class Results:
         if not path.exists():
             return results
         if not resume:
-            raise DataError.at(path, None, "there are results already; go on with --resume, or name another folder")
+            problem = "there are already results; continue with --resume, or choose another folder"
+            raise DataError.at(path, None, problem)
         results.records = results._read()
         return results
 
@@ -50,7 +51,7 @@ class Results:
         self.records.append(record)
 
     def _read(self) -> list[Record]:
-        """The records; what a process that was killed left of a last line is cut off."""
+        """The records; an incomplete last line, left by a killed process, is cut off."""
         content = self.path.read_bytes()
         whole = content[: content.rfind(b"\n") + 1]
         out = []
@@ -78,6 +79,6 @@ class Results:
 
 
 def versions() -> dict[str, str]:
-    """Of all that may change a number."""
+    """The versions of everything that may change a number."""
     libraries = {name: version(name) for name in ("numpy", "scipy", "numba")}
     return {"semistruct": __version__, "python": platform.python_version(), **libraries}

@@ -28,7 +28,7 @@ def run_all(
     n_jobs: int | None,
     show: Callable[[int, Config, float | None], None],
 ) -> None:
-    """Make the runs that have no record yet; show(number, configuration, seconds left) is told of each."""
+    """Make the runs that have no record yet; show(number, configuration, seconds left) is called for each."""
     for number, config in enumerate(configs):
         if results.find(config) is not None:
             continue
@@ -38,7 +38,7 @@ def run_all(
 
 
 def seconds_left(results: Results, waiting: Sequence[Config]) -> float | None:
-    """By what runs of the same method and size took, else the method, else all; None if nothing is known."""
+    """An estimate from runs of the same method and size, else of the method, else of all; None if there are none."""
     known = [(record["config"], sum(record["seconds"].values())) for record in results.records]
 
     def expected(config: Config) -> float:
@@ -127,7 +127,7 @@ def _scored(fitted: Fitted, judged: Judged, n_jobs: int | None) -> dict[str, Any
 
 
 def _chosen(path: list[dict[str, Any]] | None, accuracies: list[float]) -> dict[str, int]:
-    """Which point each way of choosing takes; best-test looks at the very labels that are reported on."""
+    """Which point each way of choosing takes; best-test looks at the same labels that it is scored on."""
     if not path:
         return dict.fromkeys(SELECTIONS, 0)
     everything = range(len(path))
@@ -139,7 +139,7 @@ def _chosen(path: list[dict[str, Any]] | None, accuracies: list[float]) -> dict[
 
 
 def _summary(estimator: Any) -> list[dict[str, Any]]:
-    """Of the history: the last row of each stage of a path, else the last row."""
+    """From the history: the last row of each stage of a path, or the last row."""
     rows, axis = getattr(estimator, "history_", []), getattr(estimator, "axis", None)
     last = {row.get(axis): row for row in rows}
     kept = ("objective", "gap", "broken", "switched", "count", "seconds")

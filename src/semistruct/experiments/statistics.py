@@ -1,6 +1,6 @@
 """Mean and deviation of a few runs, and whether one method is better than another.
 
-Two paired tests, because they answer different questions:
+Two paired tests, which answer different questions:
 
     sign_flip         would other draws of the labelled sequences say the same?  Exact over all changes of sign, but
                       with n draws no p value lies below 2 / 2^n: five draws cannot show more than p = 0.0625.
@@ -28,7 +28,7 @@ def mean(values: Sequence[float]) -> float:
 
 
 def deviation(values: Sequence[float]) -> float:
-    """The sample standard deviation; not a number for fewer than two runs."""
+    """The sample standard deviation; NaN for fewer than two runs."""
     return statistics.stdev(values) if len(values) > 1 else nan
 
 

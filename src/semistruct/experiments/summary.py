@@ -1,4 +1,4 @@
-"""The answers that a reader wants within a minute, in sentences."""
+"""The main results, as answers to questions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def summary(view: View) -> list[tuple[str, str]]:
         out.append(("By how much, and is that significant?", _margin(view, size, best, second)))
     out.append(("What did the rules contribute?", _rules(view, size, best)))
     if "ssvm" in view.methods and "annealed" in view.methods and view.runs("ssvm", size):
-        out.append(("What did the unlabelled sequences contribute?", _unlabelled(view, size)))
+        out.append(("What did the pool contribute?", _unlabelled(view, size)))
     out.append(("What did it cost?", _cost(view, size, best)))
     largest = list(view.sizes)[-1]
     if largest != size:
@@ -30,12 +30,12 @@ def summary(view: View) -> list[tuple[str, str]]:
 
 
 def warnings_of(view: View) -> list[str]:
-    """What a reader must know before believing the figures."""
+    """Warnings about the figures."""
     out = []
     if view.synthetic:
         out.append("Synthetic data, made by a generator: these figures say nothing about real text.")
     if view.frame["quick"]:
-        out.append("A quick look: little data, few methods and few draws.")
+        out.append("A quick run: little data, few methods and few draws.")
     if view.select == "best-test":
         out.append(
             f"Points of paths are the {CHOICES['best-test']}: optimistic figures, for comparison with the paper."
@@ -68,7 +68,7 @@ def significance(found: Against) -> str:
     verdict = "significant" if found.significant else "not significant"
     over = f"{verdict} over the reported sequences (paired bootstrap, p {_p(found.bootstrap)})"
     if found.draws < 2:
-        return f"{over}; there is one draw only"
+        return f"{over}; there is only one draw"
     least = 2 / 2**found.draws
     sure = "significant" if found.flip < SIGNIFICANT else "not significant"
     limit = f"; no p below {least:.3g} is possible with {found.draws} draws" if least >= SIGNIFICANT else ""

@@ -1,4 +1,4 @@
-"""The tables: those of the paper in its own layout, and what else the records tell."""
+"""The tables: those of the paper in its own layout, and others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from semistruct.experiments.view import CHOICES, IN_WORDS, View
 
 
 def all_tables(view: View) -> list[Table]:
-    """Every table that the records give, in the order of the report."""
+    """All tables, in the order of the report."""
     tables = [characteristics(view), as_printed(view), overview(view)]
     tables += [comparison(view, size) for size in view.sizes]
     tables += [choices(view), *(violations(view, size) for size in view.sizes), times(view), unlabelled(view)]
@@ -37,7 +37,7 @@ def characteristics(view: View) -> Table:
         )
     if view.synthetic:
         notes.append("Synthetic data, made by a generator: its figures are not comparable with published ones.")
-    columns = ["Dataset", "labelled", "dev", "unlabelled", "reported"]
+    columns = ["Dataset", "labelled", "dev", "pool", "reported"]
     return Table(
         "data", "Table 1. Dataset characteristics", head(columns),
         [head(ours), *([Cell(text, style="grey") for text in row] for row in paper)], notes,
@@ -86,7 +86,7 @@ def as_printed(view: View) -> Table | None:
         marks = sorted({mark for *_, mark in columns if mark})
         notes += [MEANINGS, *(f"[{mark}] {MISPRINTS[mark]}" for mark in marks)]
     elif view.corpus == "headers":
-        notes.append("Headers stand where the paper has apartments, which are not public any more.")
+        notes.append("Headers take the place of the apartments of the paper, which are no longer public.")
     return Table("paper", f"Table {number}. Accuracy in the layout of the paper: {view.title}", titles, rows, notes)
 
 
@@ -147,12 +147,12 @@ def comparison(view: View, size: str) -> Table:
 
 
 def _for_all_sizes(view: View, left_out: dict[str, tuple[str, list[str]]]) -> list[str]:
-    """Notes that are told once, below the first size; left_out[method] has the list of rules and those left out."""
+    """Notes that are given once, below the first size; left_out[method] has the list of rules and those left out."""
     notes = [
         "p over draws is an exact sign-flip test of the paired draws; p over sequences a paired bootstrap of the "
         "reported sequences pooled over draws, which sees smaller differences but takes the draws as they are.",
         *(
-            f"{name} learns with the rules {listed} without: {', '.join(rules)}: it has no form for them."
+            f"{name} learns with the rules {listed} without: {', '.join(rules)}: it cannot use them."
             for name, (listed, rules) in left_out.items()
         ),
     ]
@@ -166,7 +166,7 @@ def _for_all_sizes(view: View, left_out: dict[str, tuple[str, list[str]]]) -> li
 
 
 def _settings(view: View, size: str) -> dict[str, str]:
-    """Of the methods with settings that are not those of their class, or were chosen on dev data."""
+    """Settings of methods that are not the defaults of their class, or were chosen on dev data."""
     out = {}
     for method in view.methods:
         runs = [run["params"] for run in view.runs(method, size).values()]
@@ -183,7 +183,7 @@ def _value(value: object) -> str:
 
 
 def not_the_same(view: View) -> str:
-    """What to know before comparing with published figures."""
+    """Notes on comparing with published figures."""
     data = view.whole[0]["data"]
     here = f"ours are of {data['reported_on']} ({data['reported']} sequences with {data['labelled']} labelled)"
     more = f'; "all" is {view.sizes["all"]} here, and 300 citations or 100 adverts there' if "all" in view.sizes else ""

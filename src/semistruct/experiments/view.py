@@ -73,7 +73,7 @@ class View:
 
     @cached_property
     def whole(self) -> list[Record]:
-        """The runs with all unlabelled sequences."""
+        """The runs with the whole pool."""
         return [record for record in self.records if record["config"]["pool"] is None]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Numbering features: from sequences, in any of the forms users hold them, to a SequenceBatch.
+"""Numbering features: from sequences, in any of the forms that users have, to a SequenceBatch.
 
 A sequence is a list of tokens (strings, or tuples of columns), of feature lists, or of feature dictionaries; the
 latter two are taken as they are.  Every feature is a *name* such as `lower=proceedings` and owns one row of
@@ -26,7 +26,7 @@ class Vocabulary(dict[str, int]):
     """Names to numbers, in the order in which they were first seen."""
 
     def grow(self, names: Iterable[str]) -> np.ndarray:
-        """The numbers of names, of which new ones get the next free number."""
+        """The numbers of names; a new name gets the next free number."""
         return np.fromiter(map(self.__getitem__, names), np.int64)
 
     def look(self, names: Iterable[str]) -> np.ndarray:
@@ -35,7 +35,7 @@ class Vocabulary(dict[str, int]):
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
-            raise DataError(f"a feature is {name!r:.40}, expected a text")
+            raise DataError(f"a feature is {name!r:.40}, expected a string")
         number = self[name] = len(self)
         return number
 
@@ -54,7 +54,7 @@ class Encoder:
         self._rows = self._numbered()
 
     def __reduce__(self) -> tuple[type[Encoder], tuple[Features | None, list[str]]]:
-        """Features and names are all there is to keep: templates are functions, which are made anew from them."""
+        """Only the feature set and the names are pickled: the templates are functions, made again from them."""
         return Encoder, (self.features, list(self.vocabulary))
 
     @classmethod
@@ -92,7 +92,7 @@ class Encoder:
         return self._encode(X, self.vocabulary.look, lambda: self._rows)
 
     def without(self, rows: np.ndarray) -> tuple[Encoder, np.ndarray]:
-        """An encoder without the names all of whose rows are marked in `rows` (n_features,), and the rows it keeps."""
+        """An encoder without the names whose rows are all marked in `rows` (n_features,), and the rows it keeps."""
         first = self._rows.first
         marked = np.add.reduceat(rows, first[:-1]) == np.diff(first) if len(self.vocabulary) else rows
         names = [name for name, gone in zip(self.vocabulary, marked, strict=True) if not gone]
@@ -107,7 +107,7 @@ class Encoder:
         form = form_of(X)
         if (form == "tokens") != (self.features is not None):
             wanted = "tokens" if self.features else "features"
-            raise DataError(f"the model was trained on {wanted}, this data holds {form}")
+            raise DataError(f"the model was trained on {wanted}, but this data holds {form}")
         lengths = np.array([len(x) for x in X], np.int64)
         if not lengths.all():
             raise DataError(f"sequence {int(np.argmin(lengths))} has no tokens")
@@ -144,7 +144,7 @@ def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:
         return form
     expected = like or _form(type(next(chain.from_iterable(X)))) or "tokens, feature lists or dictionaries"
     i, item = next((i, item) for i, x in enumerate(X) for item in x if _form(type(item)) != expected)
-    raise DataError(f"{where}sequence {i} holds {item!r:.40}, expected {expected} as before")
+    raise DataError(f"{where}sequence {i} holds {item!r:.40}, expected {expected} as before it")
 
 
 def _form(kind: type) -> str | None:

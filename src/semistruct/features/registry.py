@@ -1,4 +1,4 @@
-"""Where templates are registered: a decorator beside each of them."""
+"""The registry of templates, filled by a decorator on each of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILES: dict[str, Read] = {}
 
 
 def template(listed: dict[str, Callable[..., Any]], read: Read | None = None) -> Callable[[Make], Make]:
-    """Decorator of a function that makes a template: it is listed by its name."""
+    """Decorator of a function that makes a template: registers it under its name."""
 
     def register(make: Make) -> Make:
         listed[make.__name__] = make

@@ -53,7 +53,7 @@ def position() -> SequenceTemplate:
 
 @template(SEQUENCES)
 def enclosed() -> SequenceTemplate:
-    """Whether the token stands in brackets or in quotation marks."""
+    """Whether the token is inside brackets or quotation marks."""
 
     def values(tokens: list[Token]) -> list[Values]:
         out: list[Values] = []

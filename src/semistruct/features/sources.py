@@ -1,6 +1,6 @@
-"""Where feature names come from: templates applied to tokens, or features that the user already holds.
+"""Where feature names come from: templates applied to tokens, or features that the user already has.
 
-A source tells which token has which row of weights with which value (`entries`).  It asks the encoder twice on the way:
+A source says which token has which row of weights with which value (`entries`).  It asks the encoder twice:
 `look` for the numbers of the names it found, then, when all of them are known, `rows` for where their rows are.
 """
 
@@ -81,7 +81,7 @@ def _name_and_value(key: str, value: Any, i: int, t: int) -> tuple[str, float]:
     except (TypeError, ValueError):
         number = float("nan")
     if not isfinite(number):
-        raise DataError(f"sequence {i}, token {t}: feature {key!r} is {value!r}, expected a text or a finite number")
+        raise DataError(f"sequence {i}, token {t}: feature {key!r} is {value!r}, expected a string or a finite number")
     return key, number
 
 

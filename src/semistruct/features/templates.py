@@ -2,7 +2,7 @@
 
     name            a template of `words`, `sequences` or `steps`
     (argument)      what it needs: lengths, a column, a file
-    [a..b]          the positions to look at, relative to the token; only templates of `words`; [0..0] if absent
+    [a..b]          the positions to look at, relative to the token; only for templates of `words`; default: [0..0]
 
 A file named by lexicon(...) or cluster(...) is read once and kept, so that a saved model does not need it.
 """
@@ -72,13 +72,13 @@ class Features:
                 if name == "steps":
                     out.step, out.n_kinds = STEPS[args]()
                 elif label in out.labels:
-                    raise ParameterError(f"features: {label} is listed twice; give it one window")
+                    raise ParameterError(f"features: {label} is listed twice; use one window instead")
                 elif name in WORDS:
                     out.words.append((label, window, WORDS[name](*given)))
                 else:
                     out.sequences.append((label, SEQUENCES[name](*given)))
             except TypeError:
-                raise ParameterError(f"features: {spec!r} has one argument too many or too few") from None
+                raise ParameterError(f"features: wrong number of arguments in {spec!r}") from None
         return out
 
 
@@ -104,7 +104,7 @@ def parse(spec: str) -> tuple[str, str, range]:
     name, args = match["name"], match["args"] or ""
     known = {**WORDS, **SEQUENCES, "steps": None}
     if name not in known:
-        raise ParameterError(f"features: no template or set is called {name!r}; {meant(name, [*SETS, *known])}")
+        raise ParameterError(f"features: there is no template or feature set {name!r}; {meant(name, [*SETS, *known])}")
     if name == "steps" and args not in STEPS:
         raise ParameterError(f"features: steps({args}) is unknown; there are {', '.join(STEPS)}")
     if match["low"] is None:

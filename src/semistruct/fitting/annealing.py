@@ -1,8 +1,8 @@
-"""Deterministic annealing: matching labels and learning in turns, while unlabelled data gains weight.
+"""Deterministic annealing: matching labels and learning in turns, while the weight of the pool grows.
 
     J(w, y) = 1/2 ||w||^2 + sum_i C_i H_i(w) + C_u sum_j slack_j(w, y_j) + penalty(y)
 
-For each C_u of a growing list, repeat: lower J over the labels y of the unlabelled data (`matching`), then over w
+For each C_u of a growing list, repeat: lower J over the labels y of the pool (`matching`), then over w
 (`solvers.sdm`, warm).  No half-step raises J, and this is recorded.
 """
 
@@ -27,7 +27,7 @@ Rematch = Callable[[Task, State, np.ndarray], Matching]
 def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: float, matched: Rematch) -> Iterator[State]:
     """Go through the stages, which are C_u; yields the state at the end of each.
 
-    rounds   of matching and learning per C_u; fewer if the labels settle
+    rounds   of matching and learning per C_u; stops early when the labels no longer change
     C        the weight of labelled sequences
     matched  finds labels for the open sequences that cost no more than those of the state
     """
@@ -67,7 +67,7 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
 
 @dataclass(frozen=True)
 class MatchBySlack:
-    """Labels switched from those of the state, to lower J: the algorithm of the paper."""
+    """Lowers J by switching labels, starting from those of the state: the algorithm of the paper."""
 
     moves: Moves
     n_jobs: int | None
@@ -79,9 +79,9 @@ class MatchBySlack:
 
 @dataclass(frozen=True)
 class MatchByScore:
-    """Labels switched from the best by the model, for score instead of slack; taken where they do not raise J.
+    """Raises the score by switching labels, starting from the best of the model; kept where J does not rise.
 
-    They move more freely than those of `MatchBySlack`, and end up nearer to the truth.
+    These labels move more freely than those of `MatchBySlack`, and end up nearer to the truth.
     """
 
     moves: Moves

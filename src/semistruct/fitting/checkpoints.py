@@ -1,4 +1,4 @@
-"""Checkpoints of methods that go along a path: one file per folder, moved to its place when complete."""
+"""Checkpoints of methods that follow a path: one file per folder, moved to its place when complete."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAME = "path.checkpoint"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where the state is kept, and what it belongs to: parameters and digests, by name."""
+    """Where the state is saved, and the run it belongs to: parameters and digests, by name."""
 
     path: Path
     about: dict[str, str]
@@ -48,7 +48,7 @@ class Checkpoint:
         return cls(path / NAME, about)
 
     def save(self, state: State, points: list[Point]) -> None:
-        """Write the state; a process that is killed loses no more than what came after."""
+        """Write the state; a process that is killed later loses only what came after."""
         arrays = {"tokens": state.chain.tokens, "trans": state.chain.trans}
         arrays |= {f"extra.{name}": array for name, array in state.extra.items()}
         if state.labels is not None:
@@ -66,7 +66,7 @@ class Checkpoint:
             )
 
     def load(self, start: State) -> tuple[State, list[Point]]:
-        """The state that was saved, or `start` and no points if there is none; refuses that of another run."""
+        """The saved state, or `start` and no points if there is none; refuses the state of another run."""
         if not self.path.exists():
             return start, []
         try:
@@ -96,7 +96,7 @@ class Checkpoint:
         for name in self.about | about:  # parameters first: they also change what is seen of the data
             ours, theirs = self.about.get(name), about.get(name)
             if ours != theirs:
-                problem = f"the checkpoint is of another run: {name} was {theirs!s:.60}, is {ours!s:.60}"
+                problem = f"the checkpoint belongs to another run: {name} was {theirs!s:.60} and is now {ours!s:.60}"
                 raise DataError.at(self.path, None, problem)
 
 

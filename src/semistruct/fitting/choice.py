@@ -1,4 +1,4 @@
-"""Choosing C on data held out: the dev data if there is any, else by cross-validation."""
+"""Choosing C on held-out data: on the dev data if there is any, otherwise by cross-validation."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from semistruct.fitting.data import DevData
 from semistruct.fitting.learners import Learner
 
 FOLDS = 5
-ONE_FOLD_FROM = 1000  # with so many sequences a single fold is held out: it is large enough
+ONE_FOLD_FROM = 1000  # from this many sequences on, a single fold is held out: it is large enough
 
 Known = tuple[SequenceBatch, np.ndarray]
 
 
 def choose_C(C: float | str, learner: Learner, *data: Any) -> tuple[float, list[dict[str, float]]]:
-    """(C, the accuracies that speak for it): for "auto" the best of a grid, the default if nothing can be held out.
+    """(C, the accuracies it was chosen by): for "auto" the best of a grid, the default if nothing can be held out.
 
     data  the further arguments of `search_C`
     """

@@ -1,4 +1,4 @@
-"""The data of a fit: checked at the door, labels as numbers."""
+"""The data of a fit: checks, and labels as numbers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class DevData:
 
 
 def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> None:
-    """Labels fit the tokens, and are texts or None."""
+    """Check that labels fit the tokens, and are strings or None."""
     refuse_corpus(X, y, name=name)
     if y is None:
         raise DataError(f"{name} data: there are no labels (y is None)")
@@ -58,16 +58,16 @@ def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> No
             raise DataError(f"{name} data: sequence {i} has {len(tokens)} tokens but {found}")
         odd = next((label for label in labels if label is not None and not isinstance(label, str)), None)
         if odd is not None:
-            raise DataError(f"{name} data: sequence {i} has the label {odd!r}, expected a text or None")
+            raise DataError(f"{name} data: sequence {i} has the label {odd!r}, expected a string or None")
 
 
 def is_known(labels: Sequence[Any] | None) -> bool:
-    """At least one label is known."""
+    """Whether at least one label is known."""
     return labels is not None and any(label is not None for label in labels)
 
 
 def all_labels(y: Sequence[Any], rules: Rules | None) -> tuple[str, ...]:
-    """The labels to tell apart, sorted: those that occur in y and those that the rules declare."""
+    """All labels, sorted: those that occur in y and those that the rules declare."""
     seen = {str(label) for row in y if row is not None for label in row if label is not None}
     if rules is None:
         return tuple(sorted(seen))
@@ -76,13 +76,13 @@ def all_labels(y: Sequence[Any], rules: Rules | None) -> tuple[str, ...]:
 
 
 def _warn_of_strange_labels(seen: set[str], declared: set[str]) -> None:
-    """Labels of the data that the rules do not declare, if they declare most: they are taken to be slips."""
+    """Warn of labels that the rules do not declare, if they declare most labels of the data: probably mistyped."""
     strange = sorted(seen - declared)
     if len(strange) >= len(seen & declared):
         return  # the rules declare further labels only
     for label in strange:
         near = nearest(label, declared)
-        hint = f"did you mean {near!r}?" if near else "if it is right, it belongs there"
+        hint = f"did you mean {near!r}?" if near else "if it is right, add it there"
         problem = f"label {label!r} of the data is not among the labels of the rules; {hint}"
         warnings.warn(problem, RuleWarning, stacklevel=4)
 

@@ -1,4 +1,4 @@
-"""What unlabelled data and rules changed, and because of what."""
+"""What the pool and the rules changed, and why."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ LEARNED = "learned from other sequences"
 
 
 def explain(task: Task, start: ChainWeights, labels: np.ndarray, n_jobs: int | None) -> dict[str, Any]:
-    """How the labels of the open sequences differ from what the supervised model would say.
+    """How the labels of the open sequences differ from those of the supervised model.
 
     rules   for each instance rule, how many sequences broke it before and how many break it now
     moved   for each pair of labels, how many tokens went from one to the other
-    causes  for the sequences that changed, which rules they broke before and obey now; a sequence that mended no rule
-            changed because of what was learned from others
+    causes  for the sequences that changed, which rules they broke before and obey now; a sequence that
+            obeys no more rules than before changed because of what was learned from others
     """
     batch, tables, names = task.opened, task.tables, task.labels
     if not len(batch):

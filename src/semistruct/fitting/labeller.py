@@ -1,4 +1,4 @@
-"""What all sequence labellers share: prediction, scoring, saving, and the check of the data at the door."""
+"""What all sequence labellers share: prediction, scoring, saving, and the check of the data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SequenceLabeller(BaseEstimator):
     """Base of the learning methods.
 
     A method sets `model_` in `fit`; X is a list of sequences of tokens (or of feature lists or dictionaries, see
-    `semistruct.features`) and y a list of label lists, with None for an unknown label or a whole unlabelled sequence.
+    `semistruct.features`) and y a list of label lists, with None for an unknown label or a sequence without labels.
 
     name     of the method on the command line and in model files; a class that has one of its own is listed in METHODS
     lines    in the tables of experiments
@@ -51,7 +51,7 @@ class SequenceLabeller(BaseEstimator):
 
     @classmethod
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
-        """The rule in a form that the method can be given when these are all the labels, None if there is none."""
+        """The rule in a form that the method can use, None if there is none; `labels` are all labels."""
         return rule
 
     @property
@@ -65,12 +65,12 @@ class SequenceLabeller(BaseEstimator):
     ) -> list[Any]:
         """The labels of each sequence; with n_best=k a list of (labels, score) pairs for each, best first.
 
-        rules  True: obey the instance rules the model was given, or those given here
-        corpus       obey the corpus rules too, taking X for the corpus
+        rules   Rules, whose instance rules are obeyed; True: those that the model was fitted with
+        corpus  obey the corpus rules too, where X is the corpus
         """
         obeyed = self._to_obey(rules)
         if corpus and (obeyed is None or n_best is not None):
-            raise ParameterError("corpus=True needs rules, and is not for n_best")
+            raise ParameterError("corpus=True needs rules, and cannot be combined with n_best")
         if n_best is None:
             return self.model_.predict(X, self.n_jobs, obeyed, corpus)
         if not params.at_least_one.test(n_best):
@@ -83,7 +83,7 @@ class SequenceLabeller(BaseEstimator):
         return self.model_.margins(X, self.n_jobs, obeyed)
 
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
-        """How sure the model is of each label of y (what it predicts, if not given), in units of its scores.
+        """How sure the model is of each label of y (default: the labels it predicts), in units of its scores.
 
         A value is the margin by which the best labelling with that label beats the best one with another label at the
         token; the smallest one of a sequence is the margin over the runner-up.  Labels that rules have enforced against
@@ -111,12 +111,12 @@ class SequenceLabeller(BaseEstimator):
         return self.model_.rules_to_obey(rules)
 
     def save(self, path: str | os.PathLike[str], *, card: dict[str, Any] | None = None) -> None:
-        """Write the fitted estimator to one file, with `card` (scores, the origin of the data) for its readers."""
+        """Write the fitted estimator to one file, with a `card` for its users (scores, the origin of the data, ...)."""
         check_is_fitted(self)
         store.write_model(path, self.model_, self.description(), card)
 
     def description(self) -> dict[str, Any]:
-        """The method and its parameters as plain data; one of them may be an estimator again, described likewise."""
+        """The method and its parameters as plain data; a parameter that is an estimator is described likewise."""
         name = vars(type(self)).get("name")
         if name is None:
             raise ModelError(f"a {type(self).__name__} cannot be saved; there are {', '.join(METHODS)}")

@@ -1,6 +1,6 @@
-"""Learners: each finds the weights of a chain model from labels of which some may be unknown.
+"""Learners: each finds the weights of a chain model from labels, some of which may be unknown.
 
-Supervised methods are no more than a learner; semi-supervised ones build on it.
+A supervised method is just a learner; semi-supervised methods build on one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COMPLETIONS = 10  # rounds of filling in unknown labels and learning again
 
 @dataclass(frozen=True)
 class Learned:
-    """The weights; `start` lets the same learner go on from there."""
+    """The weights; `start` lets the same learner continue from there."""
 
     chain: ChainWeights
     start: Any
@@ -47,7 +47,7 @@ class Learner(Protocol):
     ) -> Learned:
         """Learn labels `known` (n_tokens,), some of which may be UNKNOWN; weight (n,) multiplies the losses.
 
-        rough  no more exact than is needed to compare parameters
+        rough  only as exact as needed to compare parameters
         """
         ...
 
@@ -66,7 +66,7 @@ def learn_mixture(
 ) -> Learned:
     """Learn several labellings (K, n_tokens) of each sequence; share (n, K) says how much each of them counts.
 
-    A learner that cannot do that gets copies of the sequences, which disagree with each other and are learned roughly.
+    A learner that cannot do that gets copies of the sequences; as these disagree, they are learned roughly.
     """
     if isinstance(learner, MixtureLearner):
         return learner.learn_mixture(batch, labellings, share, weight)
@@ -106,7 +106,7 @@ class MarginLearner:
     def learn(
         self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
     ) -> Learned:
-        """Unknown labels are filled in, so as to agree with the known ones, and learned in turns."""
+        """In turns, unknown labels are filled in to agree with the known ones, and the model learns from all."""
         cost, tol = (known != UNKNOWN).astype(float), max(self.tol, ROUGH_GAP) if rough else self.tol
         target, complete = filled(batch, known), bool(cost.all())
         for level in (tol,) if complete else (max(tol, FILL_TOL), tol):

@@ -37,6 +37,6 @@ class MarginPath(PathMethod):
         return replace(self.learner(n_labels), tol=min(self.tol, START_TOL))
 
     def _relative_stages(self, task: Task, ratios: Sequence[float]) -> list[float]:
-        """C_u per sequence, where all unlabelled data together has these weights relative to all labelled data."""
+        """C_u per sequence, where the whole pool has these weights relative to all labelled data."""
         labelled = self.C_ * float(task.labelled[2].sum())
         return [task.share_of_free(float(ratio) * labelled) for ratio in ratios]

@@ -1,4 +1,4 @@
-"""Methods that go along a path of models, from the supervised one on, and take the best model of the path."""
+"""Methods that follow a path of models, starting from the supervised one, and take the best model on it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from semistruct.rules import Rules
 
 @dataclass
 class Run:
-    """One fit: takes notes of what happens, and saves the state where that is wanted.
+    """One fit: records what happens, and saves the state if there is a checkpoint.
 
     axis, stages  what changes along the path, and its values
     """
@@ -44,7 +44,7 @@ class Run:
     began: float = field(default_factory=time.perf_counter)
 
     def note(self, step: str, objective: float, rounds: int = 1, *, gap: float | None = None, **details: Any) -> None:
-        """A half-step of one of so many rounds goes into the history; details are broken, switched and others."""
+        """Add a half-step of a round, one of `rounds`, to the history; details are broken, switched and others."""
         count, seconds = len(self.state.history) + 1, time.perf_counter() - self.began
         record = Progress(step, count, objective, seconds, gap, self._place(rounds), details)
         self.state.history.append(record.row())
@@ -52,7 +52,7 @@ class Run:
             self.watch(record)
 
     def note_point(self, point: Point, count: int) -> None:
-        """Tell who watches of one more point of the path."""
+        """Report one more point of the path to `watch`."""
         if self.watch:
             details = {"dev_accuracy": point.dev_accuracy, "mistakes": point.mistakes}
             seconds = time.perf_counter() - self.began
@@ -63,7 +63,7 @@ class Run:
         return Place(self.axis, self.stages[stage], stage, len(self.stages), self.state.round, rounds)
 
     def save(self) -> None:
-        """The state is whole: a process that is killed from here on can go on from it."""
+        """The state is complete: a process that is killed after this can continue from it."""
         if self.keep:
             self.keep(self.state)
 
@@ -73,8 +73,8 @@ class PathMethod(SequenceLabeller):
     """Base of the semi-supervised methods.
 
     A method says where it starts (`_start`: the supervised model, which is the first point of the path), which stages
-    there are (`_stages`) and how it goes through them (`_walk`: yields the state at the end of each stage).  All the
-    rest is here: encoding, dev data, checkpoints, interruption, the choice among the points, the explanation.  Where
+    there are (`_stages`) and how it goes through them (`_walk`: yields the state at the end of each stage).  Everything
+    else is here: encoding, dev data, checkpoints, interruption, the choice among the points, the explanation.  Where
     the attribute `keep_models` is set to True, `fit` leaves the models of all points in `models_`.
 
     Parameters
@@ -82,7 +82,7 @@ class PathMethod(SequenceLabeller):
     rules : the rules
     select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
         fewest known mistakes (see `semistruct.fitting.points`); "last"; "auto": "dev" if there is dev data, else
-        "labels-free".  The supervised start is a point too, so that unlabelled data that hurts is left alone.
+        "labels-free".  The supervised start is a point too, so that a pool that hurts is ignored.
     n_jobs : threads, None for all; does not change the result
     random_state : seed of what is left to chance: the order in which examples are visited, the folds of
         cross-validation
@@ -90,11 +90,11 @@ class PathMethod(SequenceLabeller):
     Attributes
     ----------
     model_ : labels, features and weights of the chosen point
-    labels_ : the labels of the unlabelled sequences at the chosen point, those of X (y is None) first
+    labels_ : the labels of the sequences without labels at the chosen point, those of X (y is None) first
     C_, search_ : as for `SupervisedMethod`
     history_ : list of dicts, one per half-step
     path_ : list of dicts, one per point: where it is, dev_accuracy, mistakes, chosen
-    explanation_ : the rules the supervised model broke and those still broken, and which labels moved
+    explanation_ : the rules that the supervised model broke, those still broken, and which labels changed
     stop_ : "finished" or "interrupted"
     """
 
@@ -118,16 +118,16 @@ class PathMethod(SequenceLabeller):
         checkpoint: str | os.PathLike[str] | None = None,
         resume: bool = False,
     ) -> Self:
-        """Learn from sequences X with labels y (None where unknown) and further sequences without labels.
+        """Learn from sequences X with labels y (None where unknown) and from a pool of sequences without labels.
 
         dev            (X, y) to choose parameters and the point of the path on
         sample_weight  one factor of the loss per sequence of X
         watch          called with a `Progress` for every row of the history and every point as it is made
-        checkpoint     a folder to keep the state in after every round; with resume=True go on from there
+        checkpoint     folder in which to save the state after every round; with resume=True, continue from there
         """
         check_params(self)
         if resume and checkpoint is None:
-            raise ParameterError("resume=True needs the folder of the checkpoint")
+            raise ParameterError("resume=True needs checkpoint, the folder to continue from")
         select = ("labels-free" if dev is None else "dev") if self.select == "auto" else self.select
         if select == "dev" and dev is None:
             raise ParameterError(f"{type(self).__name__}(select='dev'): there is no dev data")
@@ -161,7 +161,7 @@ class PathMethod(SequenceLabeller):
         return self
 
     def _matched_rules(self) -> Rules | None:
-        """The rules as unlabelled sequences are matched to them."""
+        """The rules to which the pool is matched."""
         return self.rules
 
     def _templates(self) -> str | Sequence[str]:
@@ -169,18 +169,18 @@ class PathMethod(SequenceLabeller):
         return self.features
 
     def _check_task(self, task: Task) -> None:
-        """Refuse what the method cannot learn from."""
+        """Refuse data or rules that the method cannot learn from."""
 
     def learner(self, n_labels: int) -> Learner:
-        """What learns the supervised model, and perhaps the others."""
+        """The learner of the supervised model, and perhaps of the others."""
         raise NotImplementedError
 
     def _start_learner(self, n_labels: int) -> Learner:
-        """What learns the supervised model, if that is another learner."""
+        """The learner of the supervised model, if that is another one."""
         return self.learner(n_labels)
 
     def _start(self, task: Task, dev: DevData | None) -> ChainWeights:
-        """The supervised model, with the best C if that is to be found."""
+        """The supervised model, with the best C if C is to be chosen."""
         learner = self._start_learner(len(task.labels))
         batch, known, weight = task.labelled
         seed = seed_from(self.random_state)
@@ -218,4 +218,4 @@ def _warn_of_overlap(X: Sequence[Any], y: Sequence[Any], dev: Pairs | None) -> N
     seen = {repr(list(x)) for x, row in zip(X, y, strict=True) if is_known(row)}
     n = sum(repr(list(x)) in seen for x in dev[0])
     if n:
-        warnings.warn(f"{n} of {len(dev[0])} dev sequences are in the training data too", stacklevel=3)
+        warnings.warn(f"{n} of {len(dev[0])} dev sequences are also in the training data", stacklevel=3)

@@ -1,9 +1,9 @@
 """The points of an annealing path, and which of them to take.
 
 With dev data: the one that labels it best, under the rules.  Without: the one with the fewest known mistakes, that is,
-broken instance rules per unlabelled sequence plus wrong labels per labelled sequence when the model predicts them
-without regard to the rules.  Both are mistakes that can be seen without any further label: a model that has gone
-astray on unlabelled data gets the labelled sequences wrong, and one that has learned too little breaks the rules.
+broken instance rules per sequence of the pool plus wrong labels per labelled sequence, when the model predicts without
+the rules.  Both are mistakes that can be seen without any further label: a model that the pool has led astray gets the
+labelled sequences wrong, and one that has learned too little breaks the rules.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Judge:
         return Point(chain, place, labels, self._dev_accuracy(chain), self._mistakes(chain))
 
     def best(self, points: list[Point]) -> int:
-        """The number of the point to take; the later one of equally good ones."""
+        """The number of the point to take; among equally good ones the last."""
         if self.select == "last":
             return len(points) - 1
         if self.select == "dev":

@@ -1,4 +1,4 @@
-"""What models with probabilities can tell beside their labels."""
+"""What models with probabilities offer besides labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Probabilities(SequenceLabeller):
         return self.model_.marginals(X, self.n_jobs)
 
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
-        """The probability of each label of y (what the model predicts, if not given)."""
+        """The probability of each label of y (default: the labels it predicts)."""
         column = {label: k for k, label in enumerate(self.classes_)}
         y = self.predict(X) if y is None else self._familiar(y)
         return [

@@ -34,7 +34,7 @@ from semistruct.solvers.crf import Expected
 START_TOL, START_ITERATIONS = 1e-4, 1000  # of the supervised start
 PROJECT_TOL = 1e-3  # of the multipliers, in expected events per sequence
 SETTLED = 1e-4  # rounds end when the objective falls by less than this share
-UNMET = 0.01  # a hard expectation is told of when it is missed by more, per sequence
+UNMET = 0.01  # a hard rule whose expectation is missed by more, per sequence, is reported
 
 
 @dataclass(eq=False, repr=False)
@@ -54,14 +54,14 @@ class ProjectedMethod(Probabilities, PathMethod):
     Attributes
     ----------
     those of `PathMethod`, and
-    expectations_ : list of dicts, one per rule: by how much the expectations of the model itself ("model"), and of the
-        projected distribution ("projected"), lie beyond what the rule says, per unlabelled sequence
+    expectations_ : list of dicts, one per rule: how far the expectations of the model itself ("model"), and of the
+        projected distribution ("projected"), miss the rule, per sequence of the pool
     """
 
     reports = (
         RuleReport(
             "expectations_",
-            "what lies beyond a rule per unlabelled sequence, expected by the model and after projection:",
+            "how far each rule is missed, per sequence of the pool: by the model, and after projection:",
             before="model", after="projected", digits=4, largest_first=True,
         ),
     )  # fmt: skip
@@ -96,7 +96,7 @@ class ProjectedMethod(Probabilities, PathMethod):
         return Expectations.of(task.tables, self._softness)
 
     def _softness(self, level: str, n: float) -> float:
-        """The slack of a rule that speaks of n events."""
+        """The slack of a rule about n events."""
         raise NotImplementedError
 
     def _weight_of_unlabelled(self, task: Task) -> float:
@@ -110,7 +110,7 @@ class ProjectedMethod(Probabilities, PathMethod):
         return 1.0
 
     def _rounds(self) -> int:
-        """Of projecting and learning, per stage."""
+        """Rounds of projecting and learning, per stage."""
         return 1
 
     def _projector(self, task: Task) -> Projector:
@@ -189,7 +189,7 @@ class ProjectedMethod(Probabilities, PathMethod):
 
 
 def has_expectation(rule: Rule, labels: Sequence[str]) -> bool:
-    """Whether a chain model can expect what a rule counts."""
+    """Whether a chain model can compute the expectation of what a rule counts."""
     return not isinstance(rule, Function) and not any(why_no_expectation(term) for term in rule.terms(labels))
 
 

@@ -1,4 +1,4 @@
-"""What a method says of itself for comparisons of methods and for reports."""
+"""What a method declares for comparisons of methods and for reports."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 class Line:
     """A line of a method in the tables of experiments.
 
-    order         lines stand in this order, and then by name
-    suffix        what the line is called after the name of its method, if it has several
-    rules         the list it learns with, of those that a corpus has: "predict", "expect", "project" or "ours"
-    tries         settings of which the one that labels dev data best is taken
-    published     settings that were published for a corpus, by its name
+    order         lines are sorted by this number, then by name
+    suffix        added to the name of the method, if it has several lines
+    rules         which of the lists of rules of a corpus it learns with: "predict", "expect", "project" or "ours"
+    tries         settings to try; the one that labels dev data best is taken
+    published     published settings, by the name of the corpus
     quick         settings for a quick look
-    own_features  those of the method, whatever the others have
+    own_features  the method always uses its own feature set
     """
 
     title: str

@@ -1,4 +1,4 @@
-"""Where a method that goes along a path is; what a checkpoint holds."""
+"""How far a method on a path has come: the content of a checkpoint."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Row = dict[str, Any]
 
 @dataclass
 class State:
-    """Stage and round are those to do next; settled means that this stage has no more rounds.
+    """Stage and round are the next ones to do; settled means that this stage needs no further rounds.
 
     labels  of the open sequences, None before the first round
-    extra   what else the method needs to go on: dual variables, multipliers, ...
+    extra   what else the method needs to continue: dual variables, multipliers, ...
     """
 
     chain: ChainWeights

@@ -1,4 +1,4 @@
-"""The base of the supervised methods, which are no more than a learner."""
+"""The base of the supervised methods, each of which is just a learner."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SupervisedMethod(SequenceLabeller):
     C_ : the C that was used
     search_ : with C="auto", the token accuracy seen for each C
     history_ : list of dicts, one per record of the learner
-    stop_ : why the learner stopped: "converged" or the limit it came to
+    stop_ : why the learner stopped: "converged" or the limit it reached
     """
 
     features: str | Sequence[str] = "default"
@@ -58,7 +58,7 @@ class SupervisedMethod(SequenceLabeller):
 
         dev            (X, y) to choose C on
         sample_weight  one factor of C per sequence
-        watch          called with every record of the learner as it is made, those of the search for C included
+        watch          called with every record of the learner as it is made, also during the search for C
         """
         check_params(self)
         check_data(X, y)

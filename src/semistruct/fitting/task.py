@@ -22,7 +22,7 @@ from semistruct.rules.tables import RuleTables
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Sequences of which the first n_fixed have all their labels, and the others are open.
+    """Sequences, of which the first n_fixed are fully labelled; the others are open.
 
     known       (n_tokens,) labels, UNKNOWN where they are to be found
     weight      (n,) the factor of each sequence's loss
@@ -52,13 +52,13 @@ class Task:
     ) -> Task:
         check_data(X, y)
         weight = checked_weights(sample_weight, len(X))
-        refuse_corpus(pool, name="unlabelled")
+        refuse_corpus(pool, name="pool")
         pool = [] if pool is None else list(pool)
-        check_data(pool, [None] * len(pool), name="unlabelled")
+        check_data(pool, [None] * len(pool), name="pool")
         if not any(is_known(row) and w > 0 for row, w in zip(y, weight, strict=True)):
             raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
         if pool:
-            form_of(pool, "unlabelled", like=form_of(X))
+            form_of(pool, "pool", like=form_of(X))
         rules = Rules([]) if rules is None else rules
         labels = all_labels(y, rules)
         complete = [i for i, row in enumerate(y) if row is not None and None not in row]
@@ -118,5 +118,5 @@ class Task:
         return total / max(len(self.free), 1)
 
     def weights_at(self, labelled: float, free: float) -> np.ndarray:
-        """(n,): the weights of the losses if a labelled sequence has one weight and one without labels another."""
+        """(n,): the weights of the losses, given one weight for labelled sequences and one for those without labels."""
         return self.weight * np.where(self.has_labels, labelled, free)

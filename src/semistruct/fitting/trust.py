@@ -1,12 +1,12 @@
-"""What a rule weighs whose weight was left open.
+"""The weights of rules without a weight.
 
-    in matching    1000, more than any score, while unlabelled data is matched to the rules (`OPEN_WEIGHT` of rules)
+    in matching    1000, more than any score, while the pool is matched to the rules (`OPEN_WEIGHT` of rules)
     in judging     by the number of labels, where the points of a path are compared on dev data (`for_judging`)
-    in prediction  what is best on dev data, else by the number of labels (`for_prediction`)
+    in prediction  what is best on dev data, or by the number of labels (`for_prediction`)
 
 A model that has learned from many labels knows the exceptions to rules better than the rules do, and then they should
-weigh little: the more labels, the less.  All this is about instance rules; a method may have a way of its own to weigh
-them in matching, as CODL has.
+weigh little: the more labels, the less.  All this is about instance rules; a method may have its own way to weigh
+them in matching, as CODL does.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def for_judging(rules: Rules | None, n_labelled: int) -> Rules:
 
 
 def for_prediction(model: Model, n_labelled: int, dev: Pairs | None, n_jobs: int | None) -> Rules | None:
-    """The rules of a model with weights for prediction: the best of a grid on dev data, else by the number of labels.
+    """The rules of a model with weights for prediction: the best of a grid on dev data, or by the number of labels.
 
-    Of equally good weights the largest is taken.
+    Among equally good weights the largest is taken.
     """
     rules = model.rules
     if rules is None or dev is None:

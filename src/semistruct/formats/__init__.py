@@ -48,7 +48,7 @@ def _transposed() -> Format:
 
 
 def _by_line(parse_line: Callable[[str, int, str | None], Example], render: Callable[[Example], str]) -> Format:
-    """A format with one sequence per line; `parse_line` need not know where it is when it complains."""
+    """A format with one sequence per line; the file and line are added to the errors of `parse_line`."""
 
     def parse(lines: Iterable[str], source: str, label_column: LabelColumn, outside: str | None) -> Iterator[Example]:
         for number, line in enumerate(lines, 1):
@@ -84,7 +84,7 @@ def read(
 ) -> Corpus:
     """All sequences of a file, or of standard input for "-".
 
-    format        a name in FORMATS; by default told from the content
+    format        a name in FORMATS; default: recognised by the content
     label_column  in columns: which one is the label, from 0, negative from the right; "none" if there is none;
                   in transposed: which line
     scheme        convert the labels to "plain", "bio", "bioes" or "iob1"
@@ -115,7 +115,7 @@ def stream(
     examples = _named(format).parse(lines, source, label_column, outside)
     first = list(islice(examples, 1))
     if not first and not may_be_empty:
-        raise DataError.at(source, None, "the file is empty: it holds no sequence")
+        raise DataError.at(source, None, "the file is empty: it has no sequences")
     for example in chain(first, examples):
         yield _converted(example, scheme)
 
@@ -146,7 +146,7 @@ def write(
 
 def _named(format: str) -> Format:
     if format not in FORMATS:
-        raise DataError(f"no format is called {format!r}; {meant(format, FORMATS)}")
+        raise DataError(f"there is no format {format!r}; {meant(format, FORMATS)}")
     return FORMATS[format]
 
 

@@ -61,7 +61,7 @@ def render(example: Example, separator: str) -> str:
     bad = re.compile(r"[\t\n\r]" if separator == "\t" else r"[ \t\n\r]|^$")
     for field in chain.from_iterable(rows):
         if bad.search(field):
-            raise DataError(f"{field!r} cannot stand in a column; write jsonl instead")
+            raise DataError(f"{field!r} cannot be written in a column; use jsonl instead")
     return "\n".join(map(separator.join, rows)) + "\n\n"
 
 
@@ -87,9 +87,9 @@ def label_index(width: int, label_column: int | str | None, source: str, line: i
         return None
     index = -1 if label_column is None else label_column
     if not isinstance(index, int) or not -width <= index < width:
-        raise DataError.at(source, line, f"no label column {index}, there are {width} columns")
+        raise DataError.at(source, line, f"there is no label column {index}, only {width} columns")
     if width == 1:
-        raise DataError.at(source, line, "the only column cannot be the label, there would be no word")
+        raise DataError.at(source, line, "the only column cannot be the label: there would be no word")
     return index
 
 

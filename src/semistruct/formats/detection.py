@@ -1,4 +1,4 @@
-"""Telling a format from the first lines of a file."""
+"""Recognising a format by the first lines of a file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def detect(sample: str) -> str:
 
 
 def _has_rows(lines: list[str]) -> bool:
-    """Whether the lines of a sequence have equally many fields, those of others another number, and labels come first.
+    """Whether all lines of a sequence have equally many fields, which differ by sequence, and labels come first.
 
     One sequence alone, or several of one length, might as well be columns.
     """
@@ -48,7 +48,7 @@ def _has_rows(lines: list[str]) -> bool:
 
 
 def _has_columns(lines: list[str], filled: list[str]) -> bool:
-    """Whether blank lines part the sequences, and the lines between have equally many fields, the last a label.
+    """Whether blank lines separate the sequences, and all lines have equally many fields, the last of them a label.
 
     Labels repeat; the last words of lines of text hardly do, which shows when there are enough lines.
     """

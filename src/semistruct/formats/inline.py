@@ -54,7 +54,7 @@ def render(example: Example) -> str:
 
 
 def escape(text: str) -> str:
-    """Hide the signs that tags are made of."""
+    """Escape the characters that tags are made of."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -4,7 +4,7 @@
     {"text": "A. Turing", "spans": [{"start": 0, "end": 9, "label": "author"}]}
 
 A token may be a list of strings (word and further columns), a span also [start, end, label]; null is an
-unknown label, and without "labels" or "spans" the sequence is unlabelled.
+unknown label, and without "labels" or "spans" the sequence has no labels.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _labels(value: Any) -> Labels | None:
 
 def _label(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise DataError(f"a label must be a string that is not empty, not {json.dumps(value)}")
+        raise DataError(f"a label must be a non-empty string, not {json.dumps(value)}")
     return value
 
 

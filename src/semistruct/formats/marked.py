@@ -1,4 +1,4 @@
-"""Running text in which stretches of characters carry a label: what `jsonl` and `inline` files hold.
+"""Running text in which some stretches of characters have a label: the content of `jsonl` and `inline` files.
 
 Spans count characters here, not tokens.
 """
@@ -64,7 +64,7 @@ def word_of(token: Token) -> str:
 def _check(marks: list[Span], length: int) -> None:
     for m in marks:
         if not 0 <= m.start < m.end <= length:
-            raise DataError(f"span {m.start}-{m.end} is empty or outside of the {length} characters of text")
+            raise DataError(f"span {m.start}-{m.end} is empty or outside the text, which has {length} characters")
     for m, n in pairwise(marks):
         if n.start < m.end:
             raise DataError(f"spans {m.start}-{m.end} and {n.start}-{n.end} overlap")

@@ -28,7 +28,8 @@ def parse(lines: Iterable[str], source: str, label_column: int | str | None) -> 
             label = columns.label_index(height, default, source, head)
         for number, row in enumerate(rows, first):
             if len(row) != len(rows[0]):
-                problem = f"{len(row)} fields, expected {len(rows[0])} as on line {first}; a blank line parts sequences"
+                expected = f"expected {len(rows[0])} as on line {first}"
+                problem = f"{len(row)} fields, {expected}; a blank line separates sequences"
                 raise DataError.at(source, number, problem)
             if any(field.isspace() for field in row):
                 raise DataError.at(source, number, "a field is only white space")

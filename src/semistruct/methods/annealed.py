@@ -1,4 +1,4 @@
-"""The annealed structural SVM: labels, unlabelled data and rules together."""
+"""The annealed structural SVM: labels, a pool and rules together."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ QUICK = {"schedule": [1.0, 10.0], "rounds": 2}
 
 @dataclass(eq=False, repr=False)
 class AnnealedSSVM(MarginPath):
-    """Large-margin chain model from labelled and unlabelled sequences and rules:
+    """Annealed structural SVM, a large-margin chain model from labelled sequences, a pool and rules:
 
         min_{w, y}  1/2 ||w||^2 + C sum_i H_i(w) + C_u sum_j H_j(w; y_j) + penalty(y)
 
-    over the weights w and the labels y of the unlabelled sequences, H being the structured hinge loss of `SSVM`.  It
+    over the weights w and the labels y of the pool, H being the structured hinge loss of `SSVM`.  It
     starts from the supervised solution and alternates between matching labels to model and rules and learning, while
     C_u grows along a schedule.
 
     Parameters
     ----------
-    schedule : growing weights of all unlabelled data together: a list, relative to that of all labelled data;
+    schedule : growing weights of the whole pool: a list, relative to the weight of all labelled data;
         "relative" for a good one; "printed" for the absolute 0.0001, 0.0003, ..., 1 of the paper
-    rounds : of matching and learning for each weight; fewer if the labels settle
+    rounds : of matching and learning for each weight; stops early when the labels no longer change
     moves : "spans", or the single-label switching of the paper: "tokens" (fast), "printed" (literally)
     match_by : "slack" lowers the objective; "score" follows the scores of the model, where that does not raise it
     others : those of `MarginPath`
@@ -51,7 +51,7 @@ class AnnealedSSVM(MarginPath):
         Line("annealed SSVM, our rules", 41, "-ours", rules="ours", quick=QUICK),
     )
     axis = "C_u"
-    axis_text = "weight of each unlabelled sequence"
+    axis_text = "weight of each sequence of the pool"
     checks: ClassVar[params.Checks] = {
         "schedule": params.the_word("relative") | params.the_word("printed") | params.growing,
         "moves": params.the_word("spans") | params.the_word("tokens") | params.the_word("printed"),

@@ -25,15 +25,15 @@ class AlternatingProjections(ProjectedMethod):
 
         min_{w, q}  1/2 ||w||^2 - C sum_i log p_w(y_i) + C gamma ( sum_j KL(q_j || p_w) + cost of what rules expect )
 
-    It differs from `PosteriorRegularization` in how it weighs things: an unlabelled sequence has gamma times the weight
-    of a labelled one, and to miss a target by x events costs x^2 / (2 beta), whether they are few or many.
+    It differs from `PosteriorRegularization` in how it weighs things: a sequence of the pool has gamma times the
+    weight of a labelled one, and missing a target by x events costs x^2 / (2 beta), whether they are few or many.
 
     Parameters
     ----------
-    gamma : the weight of an unlabelled sequence relative to that of a labelled one
-    beta : how soft corpus rules are whose weight was left open, in events
+    gamma : the weight of a sequence of the pool relative to that of a labelled one
+    beta : how soft corpus rules without a weight are, in events
     instance_beta : the same for instance rules
-    online : learn by stochastic gradient, one sequence at a time, each projected when it is met
+    online : learn by stochastic gradient, one sequence at a time, each projected when its turn comes
     eta : (online) the length of the first step; step t has eta / (1 + eta t / n)
     others : those of `ProjectedMethod`
 

@@ -33,22 +33,22 @@ class CODL(PathMethod):
     """Constraint-driven learning (Chang, Ratinov and Roth, ACL 2007) with any supervised method:
 
         w_0 = learn(labelled sequences),  w = w_0
-        repeat:  T = the k best labellings of every unlabelled sequence by  score(y; w) - penalty(y)
+        repeat:  T = the k best labellings of every sequence of the pool by  score(y; w) - penalty(y)
                  w = gamma w_0 + (1 - gamma) learn(T)
 
-    The last line is about the probabilities of an HMM, and about the weights of other methods.  Labelled sequences
-    speak through w_0 alone.  Rules for a whole corpus play no part in it.  Without rules and with k=1 this is hard
+    The last line mixes the probabilities of an HMM, or the weights of other methods.  Labelled sequences have an
+    influence through w_0 only.  Corpus rules are not used.  Without rules and with k=1 this is hard
     expectation-maximisation, held back by w_0.
 
     Parameters
     ----------
     base : the supervised method that learns, e.g. SSVM(); None for HMM().  Features and C are its own.
-    k : how many labellings of a sequence are learned, all with equal weight; fewer where there are no more.  Methods
-        that cannot learn several labellings at once get copies, which takes them k times as long.
+    k : how many labellings of a sequence are learned, all with equal weight; fewer if there are not as many.  Methods
+        that cannot learn several labellings at once get copies, which takes k times as long.
     gamma : the share of w_0 in the weights
     rounds : of labelling and learning
-    penalty : what a broken rule costs whose weight was left open, in units of the scores (logarithms for an HMM)
-    beam : how many prefixes the search for labellings keeps, but no fewer than k; None for so many that it is almost
+    penalty : what breaking a rule without a weight costs, in units of the scores (logarithms for an HMM)
+    beam : how many prefixes the search for labellings keeps, but no fewer than k; None for enough to be almost
         always exact
     others : those of `PathMethod`
 
@@ -84,12 +84,12 @@ class CODL(PathMethod):
 
     @property
     def features(self) -> str | Sequence[str]:  # type: ignore[override]
-        """Those of the base."""
+        """The features of the base."""
         return self._base.features
 
     @property
     def C(self) -> float | str:  # type: ignore[override]
-        """That of the base."""
+        """The learner of the base."""
         return self._base.C
 
     @property
@@ -108,7 +108,7 @@ class CODL(PathMethod):
         tables = task.tables
         ignored = [rule.text for rule in (*tables.rules, *tables.functions) if rule.level == "corpus"]
         if ignored:
-            problem = f"CODL learns from rules for single sequences only, not from {', '.join(map(repr, ignored))}"
+            problem = f"CODL learns from instance rules only, not from {', '.join(map(repr, ignored))}"
             warnings.warn(problem, RuleWarning, stacklevel=3)
 
     def _stages(self, task: Task) -> list[float]:
@@ -141,7 +141,7 @@ class CODL(PathMethod):
         )  # fmt: skip
 
     def _compared(self, task: Task, state: State, found: Found) -> dict[str, Any]:
-        """What there is to say of new labels and how they differ from those of the state."""
+        """The details of new labels, and how they differ from those of the state."""
         old, best = state.labels, found.labels[0]
         if old is None:
             old = task.decoded(state.chain, self.n_jobs)
@@ -166,7 +166,7 @@ def shares(found: Found) -> np.ndarray:
 
 
 def blend(learned: ChainWeights, supervised: ChainWeights, gamma: float) -> ChainWeights:
-    """Of two models, gamma of the second, for learners that have no way of their own."""
+    """A mixture of two models, with the share gamma of the second; for learners without a way of their own."""
     return ChainWeights(
         gamma * supervised.tokens + (1 - gamma) * learned.tokens,
         gamma * supervised.trans + (1 - gamma) * learned.trans,

@@ -1,4 +1,4 @@
-"""Transductive structural SVM by continuous optimisation: the labels of unlabelled data are eliminated."""
+"""Transductive structural SVM by continuous optimisation: the labels of the pool are eliminated."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Learning:
 
     @classmethod
     def of(cls, task: Task, state: State, n_jobs: int | None) -> Learning:
-        """With the working sets of the state; at the start they hold what the supervised model says."""
+        """With the working sets of the state; at the start they hold the labels of the supervised model."""
         sets = WorkingSets(task.batch, len(task.labels))
         for labels, present in zip(state.extra.get("labels", ()), state.extra.get("present", ()), strict=True):
             sets.put(labels, present)
@@ -52,7 +52,7 @@ class Learning:
         return cls(task, sets, (task.known != UNKNOWN).astype(float), n_jobs)
 
     def grow_labelled(self, chain: ChainWeights) -> int:
-        """Add the labelling that is most in the way of each true one; returns how many are new."""
+        """Add the strongest rival of each true labelling; returns how many are new."""
         bonus = np.repeat(self.cost[:, None], chain.n_labels, axis=1)
         bonus[np.arange(len(bonus)), self.sets.labels[0]] = 0.0
         return self.sets.add(decode(self.task.batch, chain, bonus=bonus, n_jobs=self.n_jobs)[0], self.task.has_labels)
@@ -67,7 +67,7 @@ class Learning:
         return SmoothObjective(self.sets, self.task.has_labels, weight, self.cost, shares)
 
     def supervised(self, chain: ChainWeights, weight: np.ndarray, tol: float, max_steps: int) -> ChainWeights:
-        """The model that the labelled sequences alone make, whose working sets are left behind."""
+        """The model from the labelled sequences alone; their working sets are kept."""
         for _ in range(START_ROUNDS):
             if not self.grow_labelled(chain):
                 break
@@ -89,25 +89,25 @@ class Learning:
 
 @dataclass(eq=False, repr=False)
 class ContinuousTransductiveSSVM(MarginPath):
-    """Large-margin chain model in which unlabelled sequences should be labelled one way or another, but clearly:
+    """Structural SVM that should label the pool with clear margins, one way or another:
 
         min_w  1/2 ||w||^2 + C sum_i loss(m_i) + C_u { sum_j loss_u(m_j) + balance sum_y (share_y - target_y)^2 }
 
     m_i is the margin of the true labelling over the best other one, less the number of its wrong labels, as in `SSVM`;
     m_j is that of the best labelling over the runner-up.  Both losses are smooth (`semistruct.solvers.working_sets`),
-    so that a gradient method finds w; the labels of unlabelled data are no variables (after Zien, Brefeld and Scheffer,
-    ICML 2007).  The labellings that compete are those of working sets, which grow by the labelling most in the way of a
-    true one, and by the two best ones of each sequence without labels.  C_u grows along a schedule.
+    so that a gradient method finds w; the labels of the pool are not variables (after Zien, Brefeld and Scheffer,
+    ICML 2007).  The labellings that compete are those of working sets, which grow by the strongest rival of a true
+    labelling, and by the two best ones of each sequence without labels.  C_u grows along a schedule.
 
-    Shares of labels are held near those of the labelled data, or where corpus-level `proportion` rules want them.  No
-    other rule has a part in learning; as with `SSVM`, they serve in prediction.
+    Shares of labels are held near those of the labelled data, or near those of corpus-level `proportion` rules.  All
+    other rules are used in prediction only, as with `SSVM`.
     Partly labelled sequences count as labelled ones, their unknown labels filled in by the supervised model.
 
     Parameters
     ----------
-    schedule : growing weights of all unlabelled data together, relative to that of all labelled data
-    balance : weight of the shares of labels, per unlabelled sequence
-    rounds : of growing the working sets and learning for each weight; fewer if no labelling is new
+    schedule : growing weights of the whole pool, relative to the weight of all labelled data
+    balance : weight of the shares of labels, per sequence of the pool
+    rounds : of growing the working sets and learning for each weight; stops early when no labelling is new
     max_steps : of the gradient method in each round
     tol : the relative decrease of the objective at which the gradient method ends
     others : those of `MarginPath`
@@ -121,7 +121,7 @@ class ContinuousTransductiveSSVM(MarginPath):
     name = "continuous"
     lines = (Line("continuous optimisation", 110),)
     axis = "C_u"
-    axis_text = "weight of each unlabelled sequence"
+    axis_text = "weight of each sequence of the pool"
     checks: ClassVar[params.Checks] = {
         "schedule": params.growing,
         "balance": params.positive,

@@ -17,16 +17,17 @@ from semistruct.progress import Watch
 
 @dataclass(eq=False, repr=False)
 class CRF(Probabilities, SupervisedMethod):
-    """Log-linear chain model:  min_w  1/2 ||w||^2 + l1 |w| - C sum_i log p_w(y_i | x_i)
+    """Conditional random field, a log-linear chain model:  min_w  1/2 ||w||^2 + l1 |w| - C sum_i log p_w(y_i | x_i)
 
-    Unknown labels within a sequence are summed over.  Unlike `SSVM` it gives probabilities: see `predict_marginals`.
+    Sequences without labels are ignored.  Unknown labels within a sequence are summed over.  Unlike `SSVM` it gives
+    probabilities: see `predict_marginals`.
 
     Parameters
     ----------
-    C : weight of the losses, or "auto": the best of a grid on the dev data, else by cross-validation
+    C : weight of the losses, or "auto": the best of a grid on dev data, or by cross-validation
     l1 : weight of the sum of absolute weights, which sets many of them to zero
     tol : stop when the objective falls by less than this share in five iterations
-    max_iterations : give up, with a warning, after so many
+    max_iterations : stop with a warning after this many
     random_state : seed of the folds of cross-validation
     features, rules, n_jobs : as for all supervised methods
 

@@ -13,7 +13,7 @@ from semistruct.methods.pr import PosteriorRegularization
 
 PUBLISHED = tuple(2.0 * 0.9**k for k in range(11))
 # Another of the schedules in the paper (its table 4), with one round per temperature.  On dev data (one draw of 5
-# citations) its main schedule, from 2, did no better than no unlabelled data with 10 rounds, which take minutes, and
+# citations) its main schedule, from 2, did no better than without a pool with 10 rounds, which take minutes, and
 # gave 72% with one; this one gave 80%.
 COOLER = {"rounds": 1, "schedule": [0.9**k for k in range(11)]}
 
@@ -31,7 +31,7 @@ class DASO(PosteriorRegularization):
     Parameters
     ----------
     schedule : falling temperatures: a list, or "published" for 2, 1.8, 1.62, ..., 0.697
-    rounds : of projecting and learning for each temperature; fewer if the objective settles
+    rounds : of projecting and learning for each temperature; stops early when the objective no longer changes
     others : as for `PosteriorRegularization`
 
     Attributes

@@ -29,31 +29,32 @@ class GeneralizedExpectation(Probabilities, PathMethod):
 
         min_w  1/2 ||w||^2 - C sum_i log p_w(y_i) + C_u sum_k KL(target_k || share_k(w))
 
-    where share_k is the share that the model expects, over all unlabelled sequences, of the words that rule k speaks
-    of to have the labels it says (or of tokens to have a label, or of label changes to be elsewhere than it says).
+    where share_k is a share that the model expects in the pool: of the words of rule k that have the labels it says (or
+    of tokens that have a label, or of label changes at other places than it says).
 
     Parameters
     ----------
-    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, else by cross-validation
+    C : weight of the losses of labelled sequences, or "auto": the best of a grid on dev data, or by cross-validation
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    rules : the rules, all of them of the corpus level and about shares; others are refused
+    rules : the rules: corpus rules about shares; others are refused
     ratio : C_u relative to the weight of all labelled data
     tol : learning stops when the objective falls by less than this share in five iterations
-    max_iterations : give up, with a warning, after so many
+    max_iterations : stop with a warning after this many
     select : which point becomes the model; the path has two: the supervised model, and this
     others : those of `PathMethod`
 
     Attributes
     ----------
     those of `PathMethod`, and
-    shares_ : list of dicts, one per target: rule, target (low, high), start, end: the shares the models expect
+    shares_ : list of dicts, one per target: rule, target (low, high), start, end: the shares that the model
+        expects before and after learning
     """
 
     name = "ge"
     lines = (Line("GE", 90, rules="expect"),)
     reports = (
         RuleReport(
-            "shares_", "the shares that the model expects of what the rules speak of, at the start and at the end:",
+            "shares_", "the shares that the rules are about, as the model expects them: before and after learning:",
             before="start", after="end", digits=3,
         ),
     )  # fmt: skip
@@ -69,7 +70,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
 
     @classmethod
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
-        """Corpus rules about shares; instance rules about words become such."""
+        """Corpus rules about shares; instance rules about words are turned into them."""
         if not has_expectation(rule, labels):
             return None
         if rule.level == "corpus":

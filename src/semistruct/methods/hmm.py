@@ -24,13 +24,13 @@ SMOOTHING = 0.01
 
 @dataclass(frozen=True)
 class Counts:
-    """How often what was seen, in weighted sequences.
+    """Counts over weighted sequences.
 
     features (F, Y)     with each label
     tokens (Y,)         with each label
     steps (K, Y, Y)     of each kind, from label to label
     first (Y,)          labels of first tokens
-    begin               the feature that tells first tokens from others, None if there is none
+    begin               the feature that only first tokens have, None if there is none
     """
 
     features: np.ndarray
@@ -43,7 +43,7 @@ class Counts:
     def of(
         cls, batch: SequenceBatch, labellings: np.ndarray, share: np.ndarray, weight: np.ndarray, n_labels: int
     ) -> Counts:
-        """labellings (K, n_tokens), of which each counts as much as share (n, K) says; weight (n,) of the sequences."""
+        """Count labellings (K, n_tokens), each as much as its share (n, K); weight (n,) is that of the sequences."""
         Y, n, starts = n_labels, batch.n_tokens, batch.offsets[:-1]
         owner = np.repeat(np.arange(len(batch)), batch.lengths)
         later = np.setdiff1d(np.arange(n), starts)
@@ -88,12 +88,12 @@ def _matrix(batch: SequenceBatch) -> csr_array:
 
 
 def _seen(chain: ChainWeights) -> np.ndarray:
-    """(F,): the features of which it knows something."""
+    """(F,): the features that were seen."""
     return np.max(np.abs(chain.tokens), axis=1) > 0
 
 
 def _begin(batch: SequenceBatch) -> int | None:
-    """The feature that all first tokens have and no others.
+    """The feature that all first tokens have and no other tokens.
 
     Templates that look at the whole sequence come after words, so it is the last one if a word does the same.
     """
@@ -121,7 +121,7 @@ class CountLearner:
     def learn(
         self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
     ) -> Learned:
-        """Unknown labels are filled in, so as to agree with the known ones, and counted in turns."""
+        """In turns, unknown labels are filled in to agree with the known ones, and all are counted."""
         target, history, stop = filled(batch, known), list[Progress](), "max_rounds"
         began = time.perf_counter()
         for turn in range(COMPLETIONS):
@@ -147,7 +147,8 @@ class CountLearner:
         return Learned(chain, None, [Progress("round", 1, likelihood, 0.0)], "converged")
 
     def blend(self, learned: ChainWeights, supervised: ChainWeights, gamma: float) -> ChainWeights:
-        """Of two models, gamma of the second: probabilities are mixed.  A feature one has not seen is the other's."""
+        """A mixture of the probabilities of two models, with the share gamma of the second.  A feature that one of them
+        has not seen is taken from the other."""
         theirs, ours = gamma * _seen(supervised), (1 - gamma) * _seen(learned)
         total, tokens = ours + theirs, np.zeros(learned.tokens.shape)
         mixed = ours[:, None] * np.exp(learned.tokens) + theirs[:, None] * np.exp(supervised.tokens)
@@ -163,13 +164,12 @@ class HMM(SupervisedMethod):
 
         p(x, y) = p(y_1) p(y_2 | y_1) ... p(y_T | y_T-1) p(x_1 | y_1) ... p(x_T | y_T),
 
-    as relative frequencies in the labelled sequences.  If a token has several features, they are taken for
-    independent given its label.  A feature that was never seen with any label is left out: it says nothing about them.
-    The start p(y_1) is learned where some feature is on at first tokens only, as `begin` is; else all labels are
-    equally likely to be first.
+    as relative frequencies in the labelled sequences.  If a token has several features, they are taken to be
+    independent given its label.  A feature that was never seen is ignored.  The start p(y_1) is learned if
+    first tokens, and no others, have some feature such as `begin`; otherwise all labels are equally likely to be first.
 
-    Unlabelled sequences teach it nothing; for that see `CODL`.  Unknown labels within a sequence are filled in with the
-    best labelling that agrees with the known ones, in turns with counting.
+    Sequences without labels are ignored; to learn from a pool, see `CODL`.  Unknown labels within a
+    sequence are filled in with the best labelling that agrees with the known ones, in turns with counting.
 
     Parameters
     ----------
@@ -180,8 +180,8 @@ class HMM(SupervisedMethod):
     Attributes
     ----------
     model_ : labels, features and weights, which are logarithms of probabilities
-    history_ : list of dicts, one per round of filling in: objective (the log-likelihood), switched (labels filled in
-        anew)
+    history_ : list of dicts, one per round of filling in: objective (the log-likelihood), switched (labels that
+        changed)
     stop_ : "converged" or "max_rounds"
 
     Examples

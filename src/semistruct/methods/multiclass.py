@@ -25,32 +25,32 @@ NOBODY = -1
 
 @dataclass(eq=False, repr=False)
 class TransductiveSVM(ClassifierMixin, BaseEstimator):
-    """Multi-class SVM from labelled and unlabelled examples, when the number of examples of each class is known:
+    """Multi-class SVM from labelled examples and a pool, in which the number of examples of each class is known:
 
         min_{W, y}  1/2 ||W||^2 + C sum_i H(x_i, y_i) + C_u sum_j H(x_j, y_j),
         H(x, y) = max_c [ cost(y, c) + w_c.x ] - w_y.x
 
-    over W and labels y_j of unlabelled examples with given class counts (after Keerthi, Sundararajan and Shevade,
+    over W and labels y_j of the pool with given class counts (after Keerthi, Sundararajan and Shevade,
     2012).  In turns the y_j are found by swapping labels of pairs (`semistruct.solvers.class_counts`) and W by a dual
     method, while C_u grows along a schedule.
 
     Parameters
     ----------
     C : weight of the losses of labelled examples
-    schedule : growing weights of all unlabelled examples together, relative to that of all labelled ones
-    class_counts : mapping of classes to their numbers (or shares) among unlabelled examples; None: those of the labels
+    schedule : growing weights of the whole pool, relative to the weight of all labelled examples
+    class_counts : mapping of classes to their numbers (or shares) in the pool; None: the shares among the labels
     loss : "zero-one", or "hierarchical": costs are those of `tree`
     tree : costs (K, K) of a class (row, in sorted order) predicted as another, or a mapping of nodes to their parents,
         in which classes are leaves: a cost is then half the number of steps from leaf to leaf, 1 for siblings
     fit_intercept : learn a constant for each class, as if each example had one more feature of value 1
-    rounds : of swapping and learning for each weight; fewer if the labels settle
+    rounds : of swapping and learning for each weight; stops early when the labels no longer change
     tol : the relative duality gap to reach
     random_state : seed of the order in which examples are visited
 
     Attributes
     ----------
     classes_, coef_ (K, F), intercept_ (K,)
-    labels_ : labels of the unlabelled examples, those of X first
+    labels_ : labels of the examples without labels, those of X first
     history_ : list of dicts, one per half-step: C_u, round, step ("swap" or "learn"), objective, switched, ...
     """
 
@@ -73,7 +73,7 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
     random_state: int | np.random.RandomState | None = 0
 
     def fit(self, X: Any, y: Sequence[Any], *, pool: Any = None) -> Self:
-        """Learn from the rows of X with classes y (-1 or None: unlabelled) and the rows of `pool`."""
+        """Learn from the rows of X with classes y (-1 or None: no label) and the rows of `pool`."""
         check_params(self)
         rows, given = self._rows(X), list(y)
         if rows.shape[0] != len(given):
@@ -83,12 +83,12 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
             raise DataError("y: no example has a label")
         self.classes_ = np.unique(np.array([c for c, k in zip(given, known, strict=True) if k]))
         if len(self.classes_) < 2:
-            raise DataError(f"y: there is one class only, {self.classes_[0]!r}")
+            raise DataError(f"y: there is only one class, {self.classes_[0]!r}")
         self.n_features_in_ = rows.shape[1] - self.fit_intercept
         code = np.searchsorted(self.classes_, np.array([c for c, k in zip(given, known, strict=True) if k]))
         free = [rows[np.flatnonzero(~known)]] + ([] if pool is None else [self._rows(pool)])
         if free[-1].shape[1] != rows.shape[1]:
-            raise DataError(f"unlabeled has {free[-1].shape[1]} columns, X has {rows.shape[1]}")
+            raise DataError(f"pool has {free[-1].shape[1]} columns, X has {rows.shape[1]}")
         self._learn(rows[np.flatnonzero(known)], code, _stacked(free), self._costs())
         return self
 
@@ -135,7 +135,7 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         rows = self._rows(X)
         if rows.shape[1] - self.fit_intercept != self.n_features_in_:
             raise DataError(
-                f"X has {rows.shape[1] - self.fit_intercept} columns, {self.n_features_in_} were learned from"
+                f"X has {rows.shape[1] - self.fit_intercept} columns, the model was fitted with {self.n_features_in_}"
             )
         W = np.hstack([self.coef_, self.intercept_[:, None]]) if self.fit_intercept else self.coef_
         return rows @ W.T

@@ -18,14 +18,14 @@ class PosteriorRegularization(ProjectedMethod):
         min_{w, q}  1/2 ||w||^2 - C sum_i log p_w(y_i) + C_u ( sum_j KL(q_j || p_w) + cost of what rules expect of q )
 
     It starts from the supervised model and alternates between projecting the model's distribution over the labels of
-    the unlabelled sequences on what the rules expect, and learning from the result.
+    the pool on what the rules expect, and learning from the result.
 
     Parameters
     ----------
-    slack : how soft rules are whose weight was left open: to miss the target by a share s costs n s^2 / (2 slack),
-        where n is the number of events the rule speaks of; for an instance rule s is counted in events, and n is 1
-    ratio : the weight of all unlabelled data together, relative to that of all labelled data
-    rounds : of projecting and learning, fewer if the objective settles; each is a point of the path
+    slack : how soft rules without a weight are: missing the target by a share s costs n s^2 / (2 slack), where n is
+        the number of events that the rule is about; for an instance rule s is counted in events, and n is 1
+    ratio : the weight of the whole pool, relative to that of all labelled data
+    rounds : of projecting and learning, each a point of the path; stops early when the objective no longer changes
     others : those of `ProjectedMethod`
 
     Attributes

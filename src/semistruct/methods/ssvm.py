@@ -17,18 +17,18 @@ from semistruct.progress import Watch
 
 @dataclass(eq=False, repr=False)
 class SSVM(SupervisedMethod):
-    """Large-margin chain model:  min_w  1/2 ||w||^2 + C sum_i H_i(w)  with the structured hinge loss
+    """Structural SVM, a large-margin chain model:  min_w  1/2 ||w||^2 + C sum_i H_i(w)  with the structured hinge loss
 
         H_i(w) = max_y [ L(y_i, y) + w.f(x_i, y) ] - w.f(x_i, y_i),    L = number of wrong labels.
 
-    Unknown labels within a sequence are filled in with the best labelling that agrees with the known ones, in turns
-    with learning; they carry no loss.
+    Sequences without labels are ignored.  Unknown labels within a sequence are filled in with the best labelling
+    that agrees with the known ones, in turns with learning; they carry no loss.
 
     Parameters
     ----------
-    C : weight of the losses, or "auto": the best of a grid on the dev data, else by cross-validation
+    C : weight of the losses, or "auto": the best of a grid on dev data, or by cross-validation
     tol : the relative duality gap to reach
-    max_passes : give up, with a warning, after so many passes over the data
+    max_passes : stop with a warning after this many passes over the data
     random_state : seed of the order in which examples are visited
     features, rules, n_jobs : as for all supervised methods
 

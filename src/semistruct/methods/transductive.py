@@ -1,4 +1,4 @@
-"""The transductive structural SVM of Yu: rules as bits that the predictions for unlabelled data should have."""
+"""The transductive structural SVM of Yu: rules as bits that the predictions for the pool should have."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ SMALL_DROP = 1e-3  # the relative decrease of the objective at which the outer l
 
 @dataclass(eq=False, repr=False)
 class TransductiveSSVM(MarginPath):
-    """Large-margin chain model from labelled sequences, and from unlabelled ones whose predictions should obey rules:
+    """Transductive structural SVM from labelled sequences, and from a pool whose predictions should obey rules:
 
         min_{w, v}  1/2 ||w||^2 + C sum_i H_i(w) + c sum_j { |v_j - 1|_1 + mu/2 ||v_j||^2
                     + max_y [ w.f(x_j, y) + (mu/4 - mu/2 v_j).phi_j(y) ]
                     - max_y [ w.f(x_j, y) - (mu/4 - mu/2 v_j).phi_j(y) ] }
 
-    H is the structured hinge loss of `SSVM`, and phi_j(y) has a bit for every place that a rule speaks of, 1 if y obeys
+    H is the structured hinge loss of `SSVM`, and phi_j(y) has a bit for every place where a rule applies, 1 if y obeys
     it there, and one bit for all rules about blocks together.  The term in braces is an upper bound of
     |v_j - 1|_1 + mu/2 ||phi_j(y*) - v_j||^2  for the prediction y* (Yu, AISTATS 2012).  It is a difference of convex
     functions: in turns the labelling ybar_j of the second maximum is found, guided by the rules, and the convex problem
@@ -42,17 +42,17 @@ class TransductiveSSVM(MarginPath):
 
     Bits come from instance rules that forbid labels of single tokens or steps (words, pattern, starts_with, ends_with,
     change_only_on, follows, never_follows); at_most_once, exactly_once, present and the count of blocks make the one
-    bit for blocks.  All bits count alike: weights of rules matter in prediction only.  Other rules are refused.
+    bit for blocks.  All bits count equally: weights of rules matter in prediction only.  Other rules are refused.
     Partly labelled sequences count as labelled ones, their unknown labels filled in as by `SSVM`.
 
     Parameters
     ----------
-    C_u : weight of all unlabelled data together, relative to that of all labelled data:  c = C_u C n / m
+    C_u : weight of the whole pool, relative to that of all labelled data:  c = C_u C n / m
     mu : how much the bits of predictions are to agree with v; up to mu = 1 all v are 1
     rule_features : also learn steps after punctuation apart from others (the template steps(punctuation)), as the
         published "I" does.  Its other feature, whether the rules about blocks hold, is what `predict(X,
         rules=True)` adds to the score, with the weight that is best on dev data.
-    rounds : at most so many turns; fewer if the objective settles
+    rounds : the largest number of turns; stops early when the objective no longer changes
     others : those of `MarginPath`
 
     Attributes
@@ -121,7 +121,7 @@ def _bits(task: Task) -> Bits:
 
 
 class Objective:
-    """What the method minimises, for the labels and unlabelled sequences of a task."""
+    """What the method minimises, for the labels and the pool of a task."""
 
     def __init__(self, task: Task, bits: Bits, weight: np.ndarray, mu: float, n_jobs: int | None) -> None:
         self.task, self.bits, self.weight, self.mu, self.n_jobs = task, bits, weight, mu, n_jobs

@@ -34,7 +34,7 @@ def draw_all(view: View, folder: Path) -> dict[str, str]:
     ways: dict[str, tuple[str, Callable[[View], Figure | None]]] = {
         "paths": (f"Objective and accuracy along the path, draw 0: {view.title}", paths),
         "labelled": (f"Accuracy by labelled sequences, {IN_WORDS[view.main]}: {view.title}", by_labelled),
-        "unlabelled": (f"Accuracy by unlabelled sequences: {view.title}", by_unlabelled),
+        "unlabelled": (f"Accuracy by the size of the pool: {view.title}", by_unlabelled),
         "time": ("Seconds of a fit", by_time),
     }
     out = {}
@@ -107,7 +107,7 @@ def by_labelled(view: View) -> Figure | None:
 
 
 def by_unlabelled(view: View) -> Figure | None:
-    """The annealed method against the number of unlabelled sequences."""
+    """The annealed method against the size of the pool."""
     curve = unlabelled_curve(view)
     if len(curve) < 2:
         return None
@@ -118,7 +118,7 @@ def by_unlabelled(view: View) -> Figure | None:
         axes.plot(list(curve), means, "o-", color=colour, label=IN_WORDS[decoding])
         for n, scores in curve.items():
             axes.plot([n] * len(scores[decoding]), [100 * s for s in scores[decoding]], ".", color=colour, alpha=0.5)
-    axes.set_xlabel("unlabelled sequences")
+    axes.set_xlabel("sequences in the pool")
     axes.set_ylabel("token accuracy, %")
     axes.legend(frameon=False)
     return figure

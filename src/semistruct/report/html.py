@@ -65,7 +65,7 @@ def page(
 
 
 def confusion(view: View, size: str) -> dict[str, Any]:
-    """Of the best method: for each true label the shares of the labels it was given, over all draws."""
+    """For the best method: for each true label the shares of the predicted labels, over all draws."""
     runs = view.runs(view.ranked(size, view.main)[0], size).values()
     count: Counter[tuple[str, str]] = Counter()
     for run in runs:
@@ -103,7 +103,7 @@ def blocks(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def inline_svg(svg: str) -> Markup:
-    """A figure of ours for use within a page: without headers and metadata, in the colour of the text around it."""
+    """An SVG figure for use within a page: without headers and metadata, in the colour of the text around it."""
     inner = svg[svg.index("<svg") :]
     inner = re.sub(r"<metadata>.*?</metadata>", "", inner, flags=re.DOTALL)
     inner = re.sub(r'<svg([^>]*?) height="[^"]*"', r"<svg\1", inner, count=1)

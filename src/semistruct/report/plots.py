@@ -80,7 +80,7 @@ def path_of_models(
     matches = [row for row in history if row["step"] != "learn"]
     rounds = range(1, len(matches) + 1)
     broken.plot(rounds, [row["broken"] for row in matches], "o-", color=RED)
-    broken.set_title("unlabelled sequences that break a rule", loc="left")
+    broken.set_title("sequences of the pool that break a rule", loc="left")
     switched.bar(rounds, [row["switched"] for row in matches], color=GREY)
     switched.set_yscale("symlog")
     switched.set_title("labels switched", loc="left")

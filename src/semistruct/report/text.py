@@ -40,9 +40,9 @@ def _shown(cell: Cell) -> str:
 
 
 def _escaped(text: str) -> str:
-    for sign in "\\|*_`<":
+    for sign in "\\|*_`":
         text = text.replace(sign, "\\" + sign)
-    return text
+    return text.replace("<", "&lt;")
 
 
 def tidy(view: View) -> str:

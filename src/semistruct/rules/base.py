@@ -18,7 +18,7 @@ HARD = 1e6
 """The weight of a hard rule, a thousand times that of others."""
 
 OPEN_WEIGHT = 1000.0
-"""The weight of a rule where none was given, more than any score; what it becomes in prediction: `fitting.trust`."""
+"""The weight of a rule where none was given, more than any score; for its weight in prediction see `fitting.trust`."""
 
 
 PLAIN = {
@@ -32,11 +32,11 @@ PLAIN = {
     r"\btuple": "list",
     r"\bdictionary": "mapping",
 }
-"""What pydantic says, and the words for it that rules files use."""
+"""Messages of pydantic, and their wording for rules files."""
 
 
 class EntryError(ParameterError):
-    """An entry of a rule is wrong; `path` leads to it: the name of the entry, and places inside of its value."""
+    """An error in an entry of a rule; `path` leads to it: the name of the entry, and places inside its value."""
 
     def __init__(self, message: str, path: tuple[int | str, ...] = ()) -> None:
         super().__init__(message)
@@ -45,7 +45,7 @@ class EntryError(ParameterError):
 
 @dataclass(frozen=True)
 class Term:
-    """One number that a rule watches, and the range [low, high] in which it should lie.
+    """A number that a rule is about, and the range [low, high] in which it should lie.
 
     event  what is counted
     per    what the count is divided by: nothing; "tokens", "sequences" or the places of another event
@@ -71,7 +71,7 @@ def _as_list(value: Any) -> Any:
 
 
 def _as_texts(value: Any) -> Any:
-    """YAML reads 1984 as a number, but it is meant as a word."""
+    """YAML reads 1984 as a number, but here it is a word."""
     return [str(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in value] if isinstance(
         value, list | tuple | set | frozenset
     ) else value  # fmt: skip
@@ -86,7 +86,7 @@ def _compiles(pattern: str) -> str:
 
 
 def _no_slip(mark: str) -> str:
-    """A single word that is nearly the name of a class is that name, badly written, rather than a pattern."""
+    """Refuse a single word that is almost the name of a class: it is a typing error rather than a pattern."""
     if mark not in CLASSES and regex.fullmatch(r"[\w-]+", mark) and (near := nearest(mark, CLASSES)):
         raise ValueError(f"unknown mark {mark!r}; did you mean {near!r}? (as a pattern, write '({mark})')")
     return mark
@@ -126,16 +126,16 @@ Unit = Literal["fraction", "percent"]
 
 
 VOCABULARY: dict[str, type[Rule]] = {}
-"""The rules that files can hold, by their keys."""
+"""The kinds of rules that rules files can use, by their keys."""
 
 
 class Rule(BaseModel):
-    """Base of all rules; one that has a key is known to rules files.
+    """Base of all rules; those with a key can be used in rules files.
 
-    weight   what a violation costs, or "hard": never broken unless there is no other way
-    level    "instance": every sequence obeys; "corpus": all sequences together do
+    weight   the cost of a violation, or "hard": broken only if there is no other way
+    level    "instance": it applies to every sequence; "corpus": to all sequences together
     penalty  "absolute" or "square" in the size of the violation
-    name     for messages and reports; made from the rule itself if not given
+    name     for messages and reports; default: the rule in words
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
@@ -153,7 +153,7 @@ class Rule(BaseModel):
             fields[self.key] = value
         for name in fields:
             if name not in type(self).model_fields:
-                problem = f"{self.key}: no entry is called {name!r}; {meant(name, type(self).model_fields)}"
+                problem = f"{self.key}: there is no entry {name!r}; {meant(name, type(self).model_fields)}"
                 raise EntryError(problem, (name,))
         try:
             super().__init__(**fields)
@@ -175,16 +175,16 @@ class Rule(BaseModel):
     @model_validator(mode="after")
     def _check_level(self) -> Self:
         if self.level not in self.levels:
-            raise ValueError(f"this rule has no {self.level} level")
+            raise ValueError(f"this rule cannot have the level {self.level}")
         return self
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
-        """Only what was given, so that a weight that was left open does not look like one that was not."""
+        """Shows only what was given, so that a rule without a weight differs from one with the default weight."""
         return [(name, value) for name, value in super().__repr_args__() if name in self.model_fields_set]
 
     @property
     def weight_is_open(self) -> bool:
-        """No weight was given, so that it depends on what the rule is used for."""
+        """Whether the rule has no weight; the weight it gets then depends on the use."""
         return "weight" not in self.model_fields_set
 
     @property
@@ -211,16 +211,16 @@ class Rule(BaseModel):
         raise NotImplementedError
 
     def mentioned(self) -> set[str]:
-        """The labels the rule names; those of its main entry, if it says nothing else."""
+        """The labels that the rule names; by default those of its main entry."""
         return set(getattr(self, self.key))
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
-        """What the rule counts when these are all the labels."""
+        """What the rule counts, given all labels."""
         raise NotImplementedError
 
 
 class ShareRule(Rule):
-    """Base of rules that may speak of a share, which makes them rules for the whole corpus."""
+    """Base of rules that may have a `fraction`, which makes them corpus rules."""
 
     levels: ClassVar[tuple[Level, ...]] = ("instance", "corpus")
     fraction: ShareRange | None = None
@@ -233,7 +233,7 @@ class ShareRule(Rule):
 
 
 def _has_number(kind: Any) -> bool:
-    """Whether a number may stand in a value of this type; the keys of a mapping do not matter."""
+    """Whether a value of this type may contain a number; the keys of a mapping do not matter."""
     if get_origin(kind) is Literal:
         return False
     inside = get_args(kind)[1:] if get_origin(kind) is dict else get_args(kind)
@@ -241,7 +241,7 @@ def _has_number(kind: Any) -> bool:
 
 
 def unknown_label(label: str, labels: Sequence[str]) -> str:
-    """Say that there is no such label, and which one may have been meant."""
+    """The message for an unknown label, with the one that was probably meant."""
     return f"unknown label {label!r}; {meant(label, labels)} (a label without examples can be declared under `labels`)"
 
 
@@ -250,10 +250,10 @@ def weight_text(weight: float | str) -> str:
 
 
 def explain(err: ValidationError, key: str = "") -> tuple[str, tuple[int | str, ...]]:
-    """(the first complaint of pydantic in one sentence, the path to what it is about).
+    """(the first error of pydantic in one sentence, the path to the wrong entry).
 
-    Where a value could be of several types, a complaint about a value of the right type goes first; `key` names the
-    entry that need not be named.
+    Where a value could be of several types, an error in a value of the right type goes first; `key` is the entry that
+    the message need not name.
     """
     errors = err.errors(include_url=False)
     first = next((e for e in errors if not e["type"].endswith(("_type", "literal_error"))), errors[0])
@@ -278,5 +278,5 @@ def _in_plain_words(message: str) -> str:
 
 
 def _is_word_instead(error: Any, where: tuple[int | str, ...]) -> bool:
-    """Does an error say that a certain word could stand in the entry, too?"""
+    """Whether an error is about a fixed word that the entry could be, too."""
     return bool(error["type"] == "literal_error" and error["loc"][:1] == where[:1])

@@ -1,9 +1,9 @@
-"""Are the rules true?  How often they apply to labelled data, how often they hold there, and which contradict others.
+"""Are the rules true?  How often they apply to labelled data and hold there, and which contradict each other.
 
-A rule has cases: the words it speaks of, the changes of the label, the blocks, or else whole sequences.  It is
-flagged, which is to say that the labelled data contradicts it, if
+A rule has cases: the words it is about, the changes of the label, the blocks, or else whole sequences.  It is
+flagged, as the labelled data often breaks it, if
 
-    instance level  fewer than 95% of at least 5 cases obey, or it is hard and one case does not
+    instance level  there are at least 5 cases and fewer than 95% obey, or it is hard and one case does not
     corpus level    a value lies outside its range by more than 5 points (5% of a bound above one) and by more than
                     two standard errors
 """
@@ -33,7 +33,7 @@ AROUND = 4  # tokens shown on either side of a counter-example
 
 @dataclass(frozen=True)
 class Measure:
-    """A number that a corpus rule watches; a bound that is None is not there."""
+    """A number that a corpus rule is about; a bound may be None."""
 
     text: str
     value: float
@@ -84,7 +84,7 @@ class Contradiction:
 class CheckedRules:
     """All rules on labelled data.
 
-    sequences  how many were looked at, those labelled throughout; the others were skipped
+    sequences  how many were checked: those that are fully labelled; the others were skipped
     obeying    how many of them obey all instance rules
     """
 
@@ -130,7 +130,7 @@ def check_rules(
 ) -> CheckedRules:
     """Compare rules with sequences X labelled y; sequences with unknown labels are skipped.
 
-    labels      all labels there are; those of the data and of the rules if not given
+    labels      all labels; default: those of the data and of the rules
     n_examples  counter-examples per rule, from the sequences that obey it least
     """
     data = [_Labelled(i, x, list(row)) for i, (x, row) in enumerate(zip(X, y, strict=True)) if row and None not in row]
@@ -154,19 +154,19 @@ def check_rules(
 
 def _check_data(data: list[_Labelled]) -> None:
     if not data:
-        raise DataError("no sequence is labelled throughout, so there is nothing to compare the rules with")
+        raise DataError("no sequence is fully labelled, so there is nothing to compare the rules with")
     for example in data:
         if len(example.tokens) != len(example.labels):
             raise DataError(f"{example.where}: {len(example.tokens)} tokens but {len(example.labels)} labels")
     if form_of([example.tokens for example in data]) != "tokens":
-        raise DataError("rules are compared with labelled tokens, this data holds features")
+        raise DataError("rules can be compared with labelled tokens only, but this data holds features")
 
 
 # ---- the cases of a rule
 
 
 def _cases(rule: Rule, terms: list[Term], example: _Labelled) -> _Cases:
-    """What a rule has to say of one sequence."""
+    """The cases of a rule in one sequence."""
     tokens, labels = example.tokens, example.labels
     places = None if isinstance(rule, Proportion | Count) else _possible(terms[0].event, tokens, labels)
     if places is not None:
@@ -182,7 +182,7 @@ def _cases(rule: Rule, terms: list[Term], example: _Labelled) -> _Cases:
 
 
 def _possible(event: Event, tokens: Sequence[Any], labels: list[str]) -> list[int] | None:
-    """Where the event could happen, if it is one that happens at each of several places or not."""
+    """The places where the event could happen, for events that happen at a place or not."""
     match event:
         case TokenEvent():
             return [t for t in range(len(tokens)) if event.applies_to(tokens, t)]
@@ -195,7 +195,7 @@ def _possible(event: Event, tokens: Sequence[Any], labels: list[str]) -> list[in
 
 
 def _place(term: Term, tokens: Sequence[Any], labels: list[str]) -> int | None:
-    """The place that is one too many, if there is one."""
+    """The first place that is too many, if there is one."""
     places = sorted(term.event.places(tokens, labels))
     allowed = int(term.high) if isfinite(term.high) and term.per is None else len(places)
     return places[allowed] if allowed < len(places) else None
@@ -234,14 +234,14 @@ def _judged(rule: Rule, terms: list[Term], data: list[_Labelled], cases: list[_C
 
 
 def _too_far(rule: Rule, term: Term, measured: float, data: list[_Labelled]) -> bool:
-    """Is a value so far from its range that chance does not explain it?"""
+    """Whether a value is so far from its range that chance does not explain it."""
     distance = max(term.low - measured, measured - term.high)
     bound = term.low if measured < term.low else term.high
     return distance > POINTS * max(1.0, abs(bound)) and distance > ERRORS * _standard_error(rule, term, measured, data)
 
 
 def _standard_error(rule: Rule, term: Term, ratio: float, data: list[_Labelled]) -> float:
-    """Of a ratio of two sums over sequences, from how much each sequence departs from it."""
+    """The standard error of a ratio of two sums over sequences, from how much each sequence deviates from it."""
 
     def size(example: _Labelled) -> int:
         if term.per is None or term.per == "sequences":
@@ -270,12 +270,12 @@ def _example(example: _Labelled, position: int | None) -> Counterexample:
 
 
 def contradictions(rules: Rules, X: Sequence[Sequence[Any]], labels: Sequence[str]) -> list[Contradiction]:
-    """Pairs of rules that cannot both hold: by what they say, or because of a token in X of which both speak."""
+    """Pairs of rules that cannot both hold: by what they say, or because of a token in X to which both apply."""
     numbered = [(i, term) for i, rule in enumerate(rules) for term in rule.terms(labels)]
     spoken: dict[int, set[tuple[int, int]]] = {}
 
     def tokens_of(k: int) -> set[tuple[int, int]]:
-        """The tokens of X that term k speaks of."""
+        """The tokens of X to which term k applies."""
         event = numbered[k][1].event
         if k not in spoken and isinstance(event, TokenEvent):
             spoken[k] = {(n, t) for n, x in enumerate(X) for t in range(len(x)) if event.applies_to(x, t)}
@@ -295,7 +295,7 @@ def contradictions(rules: Rules, X: Sequence[Sequence[Any]], labels: Sequence[st
 
 
 def _leave_no_label(s: Term, t: Term, labels: Sequence[str]) -> bool:
-    """Do two terms forbid tokens, and between them every label?"""
+    """Whether two terms both forbid labels of tokens, and together every label."""
     a, b = s.event, t.event
     forbid = s.high == t.high == 0 and s.per is None and t.per is None
     return forbid and isinstance(a, TokenEvent) and isinstance(b, TokenEvent) and a.labels | b.labels >= set(labels)
@@ -309,7 +309,7 @@ def _clash(s: Term, t: Term, labels: Sequence[str]) -> str | None:
         case LengthEvent() as a, LengthEvent() as b:
             most = min(inf if event.most is None else event.most for event in (a, b))
             if max(a.least, b.least) > most and (both := sorted(a.labels & b.labels)):
-                return f"no block of {both[0]} is both so long and so short"
+                return f"no block of {both[0]} can be that long and that short"
         case OrderEvent() as a, OrderEvent() as b:
             turned = {(z, y) for y, z in combinations(b.order, 2)}
             for y, z in combinations(a.order, 2):
@@ -318,5 +318,5 @@ def _clash(s: Term, t: Term, labels: Sequence[str]) -> str | None:
         case StepEvent(pairs=dict() as a), StepEvent(pairs=dict() as b):
             for z in sorted(a.keys() & b.keys()):
                 if a[z] | b[z] >= set(labels) - {z} and len(labels) > 1:
-                    return f"no label is left that {z} may follow"
+                    return f"there is no label left that {z} may follow"
     return None

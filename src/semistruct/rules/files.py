@@ -1,6 +1,6 @@
 """Rules files, and rules as plain data inside model files.
 
-A rules file is YAML with a list of rules and, if wanted, all labels:
+A rules file is YAML with a list of rules and, optionally, all labels:
 
     labels: [author, title, date]
     rules:
@@ -9,8 +9,8 @@ A rules file is YAML with a list of rules and, if wanted, all labels:
         are: pages
         weight: hard
 
-Only the shape of YAML is used: what a value means is decided by the entry it stands in, so that `no` and `1984` are
-words where words are wanted.  Anchors, aliases and tags are refused.  A complaint names its line, and the lines of
+Only the structure of YAML is used: the entry decides what its value means, so that `no` and `1984` are words where
+words are expected.  Anchors, aliases and tags are refused.  An error message has the line, and the lines of
 further rules that are wrong.
 """
 
@@ -36,7 +36,7 @@ SHIPPED = resources("semistruct.rules") / "shipped"
 
 
 class Listed(NamedTuple):
-    """What a file says: its rules, all labels if it names them, and the line of each rule."""
+    """The content of a file: its rules, all labels if it lists them, and the line of each rule."""
 
     rules: list[Rule]
     labels: list[str] | None
@@ -57,7 +57,7 @@ def read_rules(path: str | os.PathLike[str]) -> Listed:
         with open(source, "rb") as file:
             content = file.read(LONGEST + 1)
     except FileNotFoundError:
-        raise DataError(f"no rules file {source}; there are shipped ones: {', '.join(shipped())}") from None
+        raise DataError(f"there is no rules file {source}; semistruct comes with {', '.join(shipped())}") from None
     except (OSError, ValueError) as err:
         reason = getattr(err, "strerror", None) or str(err)
         raise DataError.at(source, None, f"cannot read: {reason.lower()}") from None
@@ -67,7 +67,7 @@ def read_rules(path: str | os.PathLike[str]) -> Listed:
         return parse_rules(content.decode("utf-8-sig"), source)
     except UnicodeDecodeError as err:
         line = content[: err.start].count(b"\n") + 1
-        raise DataError.at(source, line, "not UTF-8 text, as a rules file has to be") from None
+        raise DataError.at(source, line, "not UTF-8 text, which a rules file must be") from None
 
 
 def parse_rules(text: str, source: str) -> Listed:
@@ -89,7 +89,7 @@ def parse_rules(text: str, source: str) -> Listed:
 def dump_rule(rule: Rule) -> dict[str, Any]:
     """A rule as data that JSON can hold, its kind first, without entries that have their default.
 
-    A weight that was given stays, since one that is left open means something else.
+    A weight that was given is kept, as no weight means something else.
     """
     whole, short = rule.model_dump(mode="json"), rule.model_dump(mode="json", exclude_defaults=True)
     weight = {} if rule.weight_is_open else {"weight": whole["weight"]}
@@ -115,10 +115,10 @@ def rule_name(entry: Iterable[str]) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise ParameterError(f"{found[0]} and {found[1]} are two rules; each begins with a dash of its own")
+        raise ParameterError(f"{found[0]} and {found[1]} are two rules; begin each with its own dash")
     other = {field for rule in VOCABULARY.values() for field in rule.model_fields}
     strange = next((key for key in keys if key not in other), keys[0] if keys else "")
-    raise ParameterError(f"no rule is called {strange!r}; {meant(strange, VOCABULARY)}")
+    raise ParameterError(f"there is no rule {strange!r}; {meant(strange, VOCABULARY)}")
 
 
 def _complaint(err: yaml.MarkedYAMLError) -> str:
@@ -130,7 +130,7 @@ def _complaint(err: yaml.MarkedYAMLError) -> str:
 
 
 class _Refused(yaml.MarkedYAMLError):
-    """YAML that means more than a rules file may say."""
+    """YAML that a rules file must not use."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -175,7 +175,7 @@ class _Reader:
         parts = self.entries(root, "expected `rules:` and a list")
         for key, (_, at) in parts.items():
             if key not in ("labels", "rules"):
-                raise self.error(at, f"nothing is called {key!r}; {meant(key, ['labels', 'rules'])}")
+                raise self.error(at, f"there is no part {key!r}; {meant(key, ['labels', 'rules'])}")
         if "rules" not in parts:
             raise self.error(root, "expected `rules:` and a list")
         labels = None
@@ -190,7 +190,7 @@ class _Reader:
         return Listed(self.rules(nodes, labels), labels, tuple(node.start_mark.line + 1 for node in nodes))
 
     def rules(self, nodes: list[yaml.Node], labels: list[str] | None) -> list[Rule]:
-        """All rules, or a complaint about the first that is wrong and where others are."""
+        """All rules, or an error for the first that is wrong and the lines of the others."""
         found, wrong = [], []
         for node in nodes:
             try:
@@ -199,7 +199,7 @@ class _Reader:
                 wrong.append(err)
         if len(wrong) > 1:
             lines = ", ".join(str(err.line) for err in wrong[1:])
-            raise _Mistake(wrong[0].line, f"{wrong[0].problem} (further mistakes in line {lines})")
+            raise _Mistake(wrong[0].line, f"{wrong[0].problem} (further errors in line {lines})")
         if wrong:
             raise wrong[0]
         return found
@@ -218,7 +218,7 @@ class _Reader:
         return rule
 
     def value(self, node: yaml.Node, name: str, key: str) -> Any:
-        """What stands in an entry of a rule."""
+        """The value of an entry of a rule."""
         if isinstance(node, yaml.MappingNode):
             return {k: self.value(value, name, key) for k, (value, _) in self.entries(node, "").items()}
         if isinstance(node, yaml.SequenceNode):
@@ -246,7 +246,7 @@ class _Reader:
         for key, value in node.value:
             name = self.text(key, "before a colon")
             if name in found:
-                raise self.error(key, f"{name!r} is written twice, first in line {found[name][1].start_mark.line + 1}")
+                raise self.error(key, f"{name!r} is given twice, first in line {found[name][1].start_mark.line + 1}")
             found[name] = value, key
         return found
 
@@ -265,7 +265,7 @@ def _place(rule: yaml.Node, entry: Mapping[str, tuple[yaml.Node, yaml.Node]], pa
 
 
 def _number(text: str) -> float | str | None:
-    """A number or nothing; what is neither is left to the rule to complain about."""
+    """A number or None; anything else is left for the rule to refuse."""
     if text in ("", "~", "null"):
         return None
     for kind in (int, float):

@@ -17,8 +17,8 @@ class Rules:
     """Rules that labellings should obey.
 
     rules   see `semistruct.rules.vocabulary`
-    labels  all labels there are, if they are not to be taken from labelled data; a label that few examples show
-            should be named here, so that rules can speak of it
+    labels  all labels; default: those of the labelled data.  List labels here that are rare in the labelled data, so
+            that rules can name them
 
     Examples
     --------
@@ -85,7 +85,7 @@ class Rules:
         return labels
 
     def softened(self, weight: float) -> Rules:
-        """The same rules, but instance rules whose weight was left open weigh this much."""
+        """The same rules, in which instance rules without a weight have this weight."""
         soft = [
             rule if not rule.weight_is_open or rule.level == "corpus" else rule.model_copy(update={"weight": weight})
             for rule in self.rules
@@ -100,7 +100,7 @@ class Rules:
                 raise ParameterError(f"rule {rule.text!r}{where}: {unknown_label(label, labels)}")
 
     def terms(self, labels: Sequence[str]) -> list[tuple[Rule, Term]]:
-        """Everything that is counted when these are all the labels."""
+        """Everything that the rules count, given all labels."""
         return [(rule, term) for rule in self.rules for term in rule.terms(labels)]
 
     def compile(self, X: Sequence[Any], labels: Sequence[str]) -> RuleTables:
@@ -118,7 +118,7 @@ def value(rule: Rule, term: Term, tokens: Sequence[Any], labels: Sequence[str], 
 
 
 def corpus_value(rule: Rule, term: Term, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
-    """What a term counts in a corpus; a share of nothing is taken to be where it should be."""
+    """What a term counts in a corpus; a share of nothing counts as in its range."""
     pairs = list(zip(X, y, strict=True))
     if isinstance(rule, Function):
         total = sum(rule.measure(tokens, row, f"sequence {i}") for i, (tokens, row) in enumerate(pairs))

@@ -4,8 +4,8 @@
     targets   where the counts should lie, and what it costs if they do not
     Costs     what every label and every step costs if the events of each term have a price
 
-A term is numbered k; terms that only serve as divisors of others come last and have weight 0.  Functions of the user
-cannot be compiled: they are kept aside in `functions`, with the sequences X that they look at.
+A term is numbered k; terms that only serve as divisors of others come last and have weight 0.  Users' functions
+cannot be compiled: they are in `functions`, with the sequences X that they look at.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class RuleTables:
         return counts
 
     def excess(self, y: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """(n, terms of instance rules): by how much the value of a term lies outside its range."""
+        """(n, terms of instance rules): how far the value of a term lies outside its range."""
         t, counts = self.targets, self.count(y, n_jobs)
         counts[:, t["per"] == PER_TOKEN] /= np.diff(self.offsets)[:, None]
         values, t = counts[:, self.instance], t[self.instance]
@@ -262,7 +262,7 @@ class Builder:
         """Every distinct word is tested once."""
         if self._words is None:
             if form_of(self.X) != "tokens":
-                raise DataError(f"rules about words need tokens, this data holds {form_of(self.X)}")
+                raise DataError(f"rules about words need tokens, but this data holds {form_of(self.X)}")
             codes: dict[str, int] = {}
             flat = [codes.setdefault(word_of(token), len(codes)) for x in self.X for token in x]
             self._words = list(codes), np.array(flat, np.int64)

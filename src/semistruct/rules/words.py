@@ -1,4 +1,4 @@
-"""Tests of single words: which tokens a rule speaks of."""
+"""Tests of single words: the tokens to which a rule applies."""
 
 from __future__ import annotations
 

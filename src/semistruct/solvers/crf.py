@@ -215,7 +215,7 @@ def solve(
     stop = "max_iterations" if len(history) > max_iterations else "converged"
     if stop != "converged" and warn:
         warnings.warn(
-            f"stopped after {max_iterations} iterations before the objective settled; raise max_iterations or tol",
+            f"stopped after {max_iterations} iterations before the objective converged; raise max_iterations or tol",
             ConvergenceWarning,
             stacklevel=2,
         )

@@ -2,7 +2,7 @@
 
 m features of equal values and weight w are one feature of value sqrt(m) and weight w sqrt(m): that changes neither the
 scores nor ||w||, and at the minimum such features have equal weights.  Features that do not occur have weight 0.  In
-text about half of all features go: those of words that occur once.
+text this removes about half of all features: those of words that occur once.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ CHECK_EVERY = 5  # passes
 
 @dataclass(frozen=True)
 class ClassWeights:
-    """W (F, K), the dual variables alpha (n, K), and what is known of them."""
+    """W (F, K), the dual variables alpha (n, K), and how good they are."""
 
     W: np.ndarray
     alpha: np.ndarray
@@ -63,6 +63,6 @@ def solve_classes(
                 return ClassWeights(W, alpha, primal, gap)
         if passes < max_passes:
             visit(rng.permutation(n), rows, norm2, y, C, cost, W, alpha)
-    text = f"stopped after {max_passes} passes at a relative duality gap of {gap / primal:.2%}, {tol:.2%} was asked for"
+    text = f"stopped after {max_passes} passes at a relative duality gap of {gap / primal:.2%}, above tol ({tol:.2%})"
     warnings.warn(text, ConvergenceWarning, stacklevel=2)
     return ClassWeights(W, alpha, primal, gap)

@@ -33,7 +33,7 @@ from semistruct.threads import spread
 BLOCKS, LEAST = 128, 32  # a pass looks at this many blocks of examples with the same w, of no less than LEAST each
 SWEEPS = 6  # sweeps over the working sets after each pass
 MAX_PAIRS = 10  # pairs of labellings moved per example and visit
-FULL_EVERY = 5  # every so many passes visit all examples
+FULL_EVERY = 5  # one in this many passes visits all examples
 SMALL_GAP = 0.1  # an example below this share of the mean gap is left out of the passes between
 INNER_TOL = 0.1  # pairs are left alone when they could add less than this share of the tolerance
 FIRST_ROOM = 8  # slots per working set to begin with; doubled for the examples that need it
@@ -163,7 +163,7 @@ def solve(
 
     start  dual variables of an earlier solution for the same examples; targets and C_i may have changed
     watch  called with every record of the history
-    bench  makes the Workbench, for examples whose losses are of another kind
+    bench  makes the Workbench, for examples with another kind of loss
     """
     work = (bench or Workbench)(problem, start, n_jobs)
     rng = np.random.default_rng(seed)
@@ -192,7 +192,7 @@ def solve(
     solution = Solution(work.state, history, "max_passes")
     warnings.warn(
         f"stopped after {max_passes} passes at a relative duality gap of {solution.relative_gap:.2%}, "
-        f"{tol:.2%} was asked for; raise max_passes or tol",
+        f"above tol ({tol:.2%}); raise max_passes or tol",
         ConvergenceWarning,
         stacklevel=2,
     )

@@ -1,4 +1,4 @@
-"""The loops of the sequential dual method; `sdm` tells what they compute and steers them.
+"""The loops of the sequential dual method; `sdm` explains what they compute, and calls them.
 
 Every example i has a working set of labellings ("slots"), slot 0 being its target y_i.  In the formulas below
 psi_s = f(x_i, y_i) - f(x_i, y_s), the value of slot s is h_s = L_s - w.psi_s, and w = sum_i C_i sum_s alpha_s psi_s.
@@ -214,7 +214,7 @@ def append_slot(i, rows, goal, sets, path, mass, trial):
 
 @kernel
 def drop_empty(i, T, sets):
-    """Forget the labellings of example i that have no mass, but for the target."""
+    """Forget the labellings of example i that have no mass, except the target."""
     old = sets.used[i]
     here, gram = labellings(sets, i, T, old), slot_gram(sets, i)
     alpha, loss = masses(sets, i, old)

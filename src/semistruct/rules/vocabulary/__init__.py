@@ -1,10 +1,10 @@
-"""The vocabulary of rules: the modules of this package are found, and the rules in them listed in VOCABULARY.
+"""The vocabulary of rules: all rules in the modules of this package are listed in VOCABULARY.
 
 The same words serve in Python and in rules files: `starts_with: [author, editor]` there is
 `StartsWith(["author", "editor"])` here, and further entries such as `weight: hard` are keyword arguments.
-Every rule says what it counts and where the counts should lie (`terms`); nothing else is known about it elsewhere.
+Every rule says what it counts and where the counts should lie (`terms`); other code needs to know nothing else.
 
-A term that lies a distance v outside its range costs  weight * v  or  weight * v^2  (`penalty`).
+A term at a distance v from its range costs  weight * v  or  weight * v^2  (`penalty`).
 """
 
 import pkgutil

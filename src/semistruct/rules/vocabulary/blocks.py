@@ -73,7 +73,7 @@ class _Length(Rule):
 
 
 class MinLength(_Length):
-    """Blocks have at least so many tokens; `labels` restricts it to some labels."""
+    """Blocks have at least this many tokens; `labels` restricts the rule to some labels."""
 
     key: ClassVar = "min_length"
     min_length: Annotated[int, Field(ge=1, le=10_000)]
@@ -87,7 +87,7 @@ class MinLength(_Length):
 
 
 class MaxLength(_Length):
-    """Blocks have at most so many tokens; `labels` restricts it to some labels."""
+    """Blocks have at most this many tokens; `labels` restricts the rule to some labels."""
 
     key: ClassVar = "max_length"
     max_length: Annotated[int, Field(ge=1, le=10_000)]

@@ -1,4 +1,4 @@
-"""Rules of one's own, as functions."""
+"""Your own rules, as functions."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from semistruct.rules.events import FunctionEvent
 
 
 class Function(Rule):
-    """A rule of one's own: function(tokens, labels) returns a number that should lie in [low, high].
+    """Your own rule: function(tokens, labels) returns a number that should lie in [low, high].
 
     The default [-inf, 0] fits a function that counts mistakes.  On the corpus level the mean over the sequences should
-    lie there.  It exists in Python only, and a saved model forgets it.
+    lie there.  It exists in Python only, and is not saved with a model.
     """
 
     key: ClassVar = "function"

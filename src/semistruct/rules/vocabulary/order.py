@@ -16,8 +16,8 @@ from semistruct.rules.words import WordTest
 class ChangeOnlyOn(ShareRule):
     """The label changes only after a mark: "punctuation", "newline", a pattern, or one of several.
 
-    side      "either": or before a mark
-    fraction  makes it a rule for the whole corpus: this share of the changes is elsewhere; a number or a range
+    side      "either": the change may also be right before a mark
+    fraction  makes it a corpus rule: the share of the changes at other places; a number or a range
     """
 
     key: ClassVar = "change_only_on"
@@ -27,13 +27,13 @@ class ChangeOnlyOn(ShareRule):
     @model_validator(mode="after")
     def _fraction_needs_corpus(self) -> Self:
         if (self.fraction is None) == (self.level == "corpus"):
-            raise ValueError("the corpus level needs a fraction, and a fraction the corpus level")
+            raise ValueError("the corpus level needs a fraction, and a fraction needs the corpus level")
         return self
 
     @property
     def says(self) -> str:
         where = "after or before" if self.side == "either" else "after"
-        share = "" if self.fraction is None else f", but for {range_text(self.fraction, percent=True)}"
+        share = "" if self.fraction is None else f", except {range_text(self.fraction, percent=True)}"
         return f"changes only {where} {any_of(self.change_only_on)}{share}"
 
     def mentioned(self) -> set[str]:

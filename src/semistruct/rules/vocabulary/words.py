@@ -14,7 +14,7 @@ from semistruct.rules.words import WordTest
 
 
 class _WordRule(ShareRule):
-    """What `Words` and `Pattern` share: all but the choice of the words they speak of."""
+    """What `Words` and `Pattern` share: everything except the choice of the words."""
 
     are: Labels | None = None
     are_not: Labels | None = None
@@ -24,7 +24,7 @@ class _WordRule(ShareRule):
     @model_validator(mode="after")
     def _check_word_rule(self) -> Self:
         if (self.are is None) == (self.are_not is None):
-            raise ValueError("either `are` or `are_not` says which labels")
+            raise ValueError("give the labels with either `are` or `are_not`")
         if self.fraction is not None and self.level == "instance":
             raise ValueError("a fraction needs the corpus level")
         return self
