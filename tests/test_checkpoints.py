@@ -141,14 +141,14 @@ def refused(folder, **changed):
 
 
 OTHER_RUNS = {
-    "C was 0.5, is 0.6": {"params": {"C": 0.6}},
-    "rounds was 2, is 3": {"params": {"rounds": 3}},
-    "schedule was [1.0, 10.0], is [1.0, 11.0]": {"params": {"schedule": [1.0, 11.0]}},
-    "features was ['word', 'shape'], is 'default'": {"params": {"features": "default"}},
-    "rules was None, is Rules([W": {"params": {"rules": Rules([Words(["1905"], are="date")])}},
-    "rules was None, is Rules": {"params": {"rules": Rules([StartsWith("author")])}},
-    "select was 'auto', is 'last'": {"params": {"select": "last"}},
-    "random_state was 0, is 1": {"params": {"random_state": 1}},
+    "C was 0.5 and is now 0.6": {"params": {"C": 0.6}},
+    "rounds was 2 and is now 3": {"params": {"rounds": 3}},
+    "schedule was [1.0, 10.0] and is now [1.0, 11.0]": {"params": {"schedule": [1.0, 11.0]}},
+    "features was ['word', 'shape'] and is now 'default'": {"params": {"features": "default"}},
+    "rules was None and is now Rules([W": {"params": {"rules": Rules([Words(["1905"], are="date")])}},
+    "rules was None and is now Rules": {"params": {"rules": Rules([StartsWith("author")])}},
+    "select was 'auto' and is now 'last'": {"params": {"select": "last"}},
+    "random_state was 0 and is now 1": {"params": {"random_state": 1}},
     "data was ": {"pool": [*POOL[:3], ["X", ".", "Frege", "1879"]]},
     " data was": {"Y": [*Y[:3], ["author", "date", "date"]]},
     "dev data was ": {"dev": ([["Quine", "1908"]], [["date", "date"]])},
