@@ -30,7 +30,7 @@ for name, method in METHODS.items():
     given = {"rounds": 1, "k": 2, "max_iterations": 5, "tol": 0.1, "rules": small.get(name, rules)}
     model.set_params(**{key: value for key, value in given.items() if key in model.get_params()})
     model.fit(*few, **({"pool": pool} if hasattr(method, "axis") else {}))
-    model.predict(pool, rules=rules)
+    model.predict(pool, rules=small.get(name, rules) is not None)
 model = semistruct.AlternatingProjections(rules=rules, online=True, rounds=1).fit(*few, pool=pool)
 model.predict_marginals(pool)
 model = semistruct.AnnealedSSVM(moves="tokens", rules=rules, rounds=1, schedule=[1.0]).fit(*few, pool=pool)

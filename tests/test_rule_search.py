@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import brute
 import brute_rules
 from matching_cases import agrees, hard, level, matching_cases, near, not_above, random_case, some_known
 from rule_strategies import EVERY_KIND
@@ -305,3 +306,17 @@ def test_nothing_may_be_allowed():
         found = find(case, Wishes(bonus=bonus), k=k)
         assert found.values[0, 0] == found.ceiling[0] == -np.inf
         assert np.isfinite(found.values[1, 0])
+
+
+@pytest.mark.parametrize(
+    ("T", "Y", "rule"), [(400, 3, {"proportion": {"a": 0.5}, "level": "instance"}), (8, 60, {"at_most_once": "all"})]
+)
+def test_a_search_that_would_be_endless_ends_as_a_beam(T, Y, rule):
+    """Its labellings are valued right, and are marked as not certain where a wider search was left out."""
+    labels = [f"{chr(97 + y % 26)}{y // 26 or ''}" for y in range(Y)]
+    case = random_case(np.random.default_rng(0), [T], labels, [{**rule, "weight": 3}], size=0.3)
+    found = find(case, Wishes())
+    path = tuple(found.labels[0].tolist())
+    score = brute.score(*case.chains[0], path) - case.instance(0, path)
+    assert near(found.values[0, 0], score)
+    assert found.ceiling[0] >= found.values[0, 0] - 1e-6

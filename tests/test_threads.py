@@ -101,3 +101,28 @@ def test_threads_work_again_after_a_fork():
         os.waitpid(child, 0)
         pytest.fail("the child waits for threads it does not have")
     assert os.waitstatus_to_exitcode(ended[1]) == 0
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 300), JOBS, st.integers(1, 50))
+def test_pieces_of_a_given_size(n, n_jobs, piece):
+    kernel = Recorder()
+    spread(kernel, np.arange(n), n_jobs=n_jobs, piece=piece)
+    assert sorted(i for part, _, _ in kernel.calls for i in part) == list(range(n))
+    if n >= threads.SERIAL_BELOW * (n_jobs or threads.available()):
+        assert max(len(part) for part, _, _ in kernel.calls) <= piece
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_in_a_piece_stops_the_others(n_jobs):
+    seen = []
+
+    def kernel(part):
+        seen.append(part[0])
+        time.sleep(0.01)
+        if part[0] == 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        spread(kernel, np.arange(1000), n_jobs=n_jobs, piece=10)
+    assert len(seen) < 100

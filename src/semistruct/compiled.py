@@ -36,6 +36,12 @@ def inlined(function: Callable[..., Any]) -> Any:
     return njit(**OPTIONS, inline="always")(function)
 
 
+def is_cached(compiled: Any) -> bool:
+    """Whether a kernel has been compiled before, for whatever types."""
+    found = getattr(compiled, "_cache", None)
+    return isinstance(found, KernelCache) and found.has_entries()
+
+
 @cache
 def sources() -> str:
     """A digest of all kernels: what numba has cached of one is stale if another that it calls has changed."""
@@ -49,6 +55,12 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         self._cache_file._version += f" {sources()} {os.environ.get('NUMBA_BOUNDSCHECK')}"
+
+    def has_entries(self) -> bool:
+        try:
+            return bool(self._cache_file._load_index())
+        except Exception:
+            return False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:

@@ -29,11 +29,32 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=pool.cache_clear)
 
 
-def spread(kernel: Callable[..., object], which: np.ndarray, *args: object, n_jobs: int | None = None) -> None:
-    """Call kernel(piece, *args) for pieces that together make up `which`, on n_jobs threads (None: all)."""
+def spread(
+    kernel: Callable[..., object],
+    which: np.ndarray,
+    *args: object,
+    n_jobs: int | None = None,
+    piece: int | None = None,
+) -> None:
+    """Call kernel(part, *args) for parts that together make up `which`, on n_jobs threads (None: all).
+
+    piece  the size of a part, for kernels that may take long: an interruption is answered between two parts
+    """
     n = available() if n_jobs is None else n_jobs
-    if n == 1 or len(which) < SERIAL_BELOW * n:
+    if len(which) < SERIAL_BELOW * n or (n == 1 and piece is None):
         kernel(which, *args)
         return
-    pieces = np.array_split(which, min(n * PIECES_PER_THREAD, len(which) // SERIAL_BELOW))
-    list(pool(n).map(lambda piece: kernel(piece, *args), pieces))
+    count = min(n * PIECES_PER_THREAD, len(which) // SERIAL_BELOW)
+    parts = np.array_split(which, max(count, 1 if piece is None else -(-len(which) // piece)))
+    if n == 1:
+        for part in parts:
+            kernel(part, *args)
+        return
+    calls = [pool(n).submit(kernel, part, *args) for part in parts]
+    try:
+        for call in calls:
+            call.result()
+    except BaseException:
+        for call in calls:
+            call.cancel()
+        raise

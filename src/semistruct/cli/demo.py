@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from semistruct.cli.output import table
+from semistruct.cli.output import status_line, table
 from semistruct.corpus import Example
 from semistruct.datasets import make_citations
 from semistruct.files import make_folder
@@ -18,6 +18,7 @@ from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.methods.ssvm import SSVM
 from semistruct.report.plots import learning_curve
 from semistruct.rules import Rules
+from semistruct.warming import warming
 
 SIZES, DRAWS, N_TEST, N_POOL = (5, 20, 80), 2, 200, 200
 COLOURS = {
@@ -49,7 +50,7 @@ def run(folder: Path, seed: int, jobs: int | None) -> None:
             data = make_citations(size + N_POOL, seed=seed + 1 + draw)
             few, pool = data.examples[:size], data.tokens[size:]
             X, y = [e.tokens for e in few], [e.labels for e in few]
-            with console.status(f"{size} labelled references, draw {draw + 1} of {DRAWS}"):
+            with status_line(f"{size} labelled references, draw {draw + 1} of {DRAWS}"), warming("search", "switching"):
                 supervised.fit(X, y)
                 scores["labels"].append(supervised.score(test.tokens, test.labels))
                 scores["rules"].append(supervised.score(test.tokens, test.labels, rules=True))

@@ -21,6 +21,7 @@ from semistruct.fitting.data import label_codes
 from semistruct.formats import stream, write
 from semistruct.methods import load
 from semistruct.rules import Rules
+from semistruct.warming import warming
 
 CHUNK = 2000  # sequences labelled at a time
 ZIP = b"PK\3\4"  # the first bytes of a model file
@@ -99,6 +100,14 @@ def _labelled(
 ) -> Iterator[Example]:
     """The examples, which come with the names of their files, with the labels of the model."""
     obeyed = estimator.model_.rules_to_obey(rules)
+    with warming(*(() if obeyed is None else ("search",))):
+        yield from _chunks(estimator, examples, obeyed, corpus=corpus, confidence=confidence)
+
+
+def _chunks(
+    estimator: Any, examples: Iterator[tuple[str, Example]], obeyed: Rules | None, *, corpus: bool, confidence: bool
+) -> Iterator[Example]:
+    """The same, one chunk after the other."""
     while part := list(islice(examples, None if corpus else CHUNK)):
         X = [example.tokens for _, example in part]
         with _naming([example.where(source) for source, example in part]):

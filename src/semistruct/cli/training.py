@@ -18,6 +18,7 @@ from semistruct.errors import DataError, ParameterError
 from semistruct.fitting.path import PathMethod
 from semistruct.methods import METHODS
 from semistruct.rules import Rules
+from semistruct.warming import warming
 
 BEFORE = ("rule", "before", "after")  # columns of tables in the report
 SHOWN = 8  # rules that a table of the report shows
@@ -62,7 +63,8 @@ def train(
     further = _further(name, data, beside)
     _warn_of_unseen(data, params["rules"])
     began = time.perf_counter()
-    with watching(quiet) as watch, warnings.catch_warnings():
+    parts = chosen.compiles if data.pools else ()
+    with watching(quiet) as watch, warnings.catch_warnings(), warming(*parts):
         warnings.filterwarnings("ignore", "interrupted")  # `end` says more
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
     seconds = time.perf_counter() - began

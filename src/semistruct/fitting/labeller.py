@@ -30,12 +30,14 @@ class SequenceLabeller(BaseEstimator):
     lines    in the tables of experiments
     checks   of parameters that are its own
     reports  tables in the report of a fit
+    compiles  the parts of `warming` that a fit with a pool comes to
     """
 
     name: ClassVar[str]
     lines: ClassVar[tuple[Line, ...]] = ()
     checks: ClassVar[params.Checks] = {}
     reports: ClassVar[tuple[RuleReport, ...]] = ()
+    compiles: ClassVar[tuple[str, ...]] = ()
     C: float | str
     features: str | Sequence[str]
     rules: Rules | None

@@ -50,6 +50,7 @@ class AnnealedSSVM(MarginPath):
         Line("annealed SSVM", 40, quick=QUICK),
         Line("annealed SSVM, our rules", 41, "-ours", rules="ours", quick=QUICK),
     )
+    compiles = ("switching",)
     axis = "C_u"
     axis_text = "weight of each sequence of the pool"
     checks: ClassVar[params.Checks] = {

@@ -23,6 +23,7 @@ WIDTH = 1024
 """How many states a search keeps before it gives up being exact; narrower ones come first."""
 
 NARROWEST, GROWTH = 4, 4  # of the widths
+PIECE = 32  # sequences that are searched without looking whether to stop
 ANY_NUMBER = np.iinfo(np.int32).max
 
 
@@ -83,9 +84,9 @@ def find_best(
     values, ceiling = np.full((len(batch), k), -np.inf), np.full(len(batch), np.inf)
     args = np.arange(len(batch)), scoring, tracked(tables), growing_widths(k, max(k, width))
     if k == 1:
-        spread(search_sequences, *args, labels[0], values.ravel(), ceiling, n_jobs=n_jobs)
+        spread(search_sequences, *args, labels[0], values.ravel(), ceiling, n_jobs=n_jobs, piece=PIECE)
     else:
-        spread(k_best_sequences, *args, labels, values, ceiling, n_jobs=n_jobs)
+        spread(k_best_sequences, *args, labels, values, ceiling, n_jobs=n_jobs, piece=PIECE)
     return Found(labels, values, ceiling)
 
 

@@ -24,6 +24,7 @@ from semistruct.search.search_kernels import (
     look_ahead,
     relax,
     settle,
+    too_much,
     trace_back,
 )
 
@@ -109,6 +110,8 @@ def k_best_sequence(scores, track, widths, paths, values):
         return ceiling
     look_ahead(scores, bound)
     for width in widths:
+        if width > widths[0] and too_much(scores, track, width):
+            break
         exact = search_k(scores, bound, track, width, floor, found, value_of)
         merge_best(paths, values, found, value_of)
         floor = max(floor, a_little_below(values[-1]))

@@ -23,6 +23,8 @@ from semistruct.compiled import inlined, kernel
 from semistruct.rules.event_kernels import ALONE, PER_TOKEN, TARGET, ZERO, Events, distance, happens
 
 ROUNDS = 12  # of improving the multipliers
+RIVALS = 64  # prefixes with which a new one is compared: more would cost more than they strike
+BUDGET = 2e8  # numbers that the states of one search may hold: some tenths of a second
 
 
 TERM = np.dtype([*TARGET.descr, ("cap", "i8"), ("more", "f8"), ("fewer", "f8")])
@@ -155,14 +157,15 @@ def enter(terms, new, head, following, n):
 
     Returns how many prefixes there are more now; the struck ones get the score -inf.
     """
-    z, change, before = new.state[n].label, 1, -1
+    z, change, before, left = new.state[n].label, 1, -1, RIVALS
     m = head[z]
-    while m >= 0:
+    while m >= 0 and left > 0:
         if dominates(terms, new, m, n):
             return 0
-        m = following[m]
-    m = head[z]
-    while m >= 0:
+        m, left = following[m], left - 1
+    m, left = head[z], RIVALS
+    while m >= 0 and left > 0:
+        left -= 1
         if dominates(terms, new, n, m):
             new.state[m].score = -np.inf
             change -= 1
@@ -336,6 +339,13 @@ def search(scores, bound, track, width, floor, path):
 
 
 @inlined
+def too_much(scores, track, width):
+    """A search of this width may hold more than the budget."""
+    T, Y = scores.unary.shape
+    return float(T) * width * Y * (track.size + 8) > BUDGET
+
+
+@inlined
 def best_prefix(state, n):
     """The number of the best of n whole labellings, or -1."""
     best = -1
@@ -459,6 +469,8 @@ def search_sequence(scores, track, widths, least, path):
     look_ahead(scores, bound)
     floor = max(a_little_below(value), least)
     for width in widths:
+        if width > widths[0] and too_much(scores, track, width):
+            break
         found, exact = search(scores, bound, track, width, floor, trial)
         if found > value:
             value = found

@@ -17,7 +17,7 @@ from semistruct.chain.inference import NOWHERE, ChainWeights, decode, scorer_of
 from semistruct.rules.event_kernels import penalty, total_of
 from semistruct.rules.events import StepEvent
 from semistruct.rules.tables import RuleTables
-from semistruct.search.best import Aim, find_best
+from semistruct.search.best import PIECE, Aim, find_best
 from semistruct.search.functions import CANDIDATES, FunctionRules
 from semistruct.switching.switch_kernels import Ledger, Objective, open_ledger, switch_spans, switch_tokens
 from semistruct.threads import spread
@@ -126,12 +126,12 @@ class Matcher:
         if self.moves == "spans":
             args = objective, known, change_points(self.tables), y, ledger, moved
             if not len(objective.corpus):
-                spread(switch_spans, which, *args, n_jobs=self.n_jobs)
+                spread(switch_spans, which, *args, n_jobs=self.n_jobs, piece=PIECE)
                 return int(moved.sum())
         for _ in range(1 if self.moves == "printed" else PASSES):
             # corpus rules make the sequences depend on each other: one after the other
             if self.moves == "spans":
-                switch_spans(which, *args)
+                spread(switch_spans, which, *args, n_jobs=1, piece=PIECE)
                 done = int(moved.sum()) - total
             else:
                 limit = PRINTED_LIMIT if self.moves == "printed" else EVERYTHING

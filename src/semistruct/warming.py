@@ -1,0 +1,72 @@
+"""Kernels that will be needed soon, compiled in a second process while this one is busy with others.
+
+Compiling keeps one core busy and happens once per installation; what the second process has compiled is found in the
+cache.  `python -m semistruct.warming search switching` compiles these parts.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from semistruct import threads
+from semistruct.batch import SequenceBatch
+from semistruct.chain.inference import ChainWeights
+from semistruct.compiled import is_cached
+from semistruct.rules import Rules
+from semistruct.search.best import find_best, tracked
+from semistruct.search.search_kernels import Bound, Scores, search
+from semistruct.switching.matching import Matcher
+from semistruct.switching.switch_kernels import switch_spans
+
+BATCH = SequenceBatch(
+    indptr=np.zeros(2, np.int64), indices=np.zeros(0, np.int32), values=np.ones(1),
+    offsets=np.array([0, 1]), kind=np.zeros(1, np.int16), n_features=1, n_kinds=1,
+)  # fmt: skip
+WEIGHTS = ChainWeights(np.zeros((1, 2)), np.zeros((1, 2, 2)))
+TABLES = Rules.from_text("rules: [starts_with: a]").compile([["word"]], ["a", "b"])
+
+
+def _search() -> None:
+    """The search under rules: first its largest part, which the other process comes to last."""
+    scores = Scores(np.zeros((1, 2)), np.zeros((1, 2, 2)), np.zeros(1, np.int16), 0)
+    bound = Bound(np.zeros(2), np.zeros((1, 2)))
+    search(scores, bound, tracked(TABLES), 4, 0.0, np.zeros(1, np.int16))
+    find_best(BATCH, WEIGHTS, TABLES, n_jobs=1)
+
+
+def _switching() -> None:
+    """Label switching."""
+    Matcher(BATCH, TABLES, n_jobs=1).match(WEIGHTS, np.ones(1))
+
+
+PARTS: dict[str, tuple[Callable[..., object], Callable[[], None]]] = {
+    "search": (search, _search),
+    "switching": (switch_spans, _switching),
+}
+"""Parts by name: a kernel that tells whether the part has been compiled, and what compiles all of it."""
+
+
+@contextmanager
+def warming(*parts: str) -> Iterator[None]:
+    """Compile these parts in the background, if they have not been and there is a second core."""
+    cold = [part for part in parts if not is_cached(PARTS[part][0])]
+    if not cold or threads.available() < 2:
+        yield
+        return
+    none = subprocess.DEVNULL
+    child = subprocess.Popen([sys.executable, "-m", __name__, *cold], stdin=none, stdout=none, stderr=none)
+    try:
+        yield
+    finally:
+        child.terminate()
+        child.wait()
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        PARTS[name][1]()
