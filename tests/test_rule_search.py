@@ -13,7 +13,7 @@ from matching_cases import agrees, hard, level, matching_cases, near, not_above,
 from rule_strategies import EVERY_KIND
 from semistruct.batch import UNKNOWN
 from semistruct.search.best import Aim, find_best, growing_widths, tracked
-from semistruct.search.search_kernels import PREFIX, Prefixes, keep_best, nth_largest
+from semistruct.search.prefix_kernels import PREFIX, Prefixes, keep_best, nth_largest
 from strategies import seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -15,19 +15,17 @@ from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.switching import matching as switching
 from semistruct.switching.matching import Matcher, change_points
-from semistruct.switching.switch_kernels import (
-    LEAST,
+from semistruct.switching.span_kernels import (
     MOST,
     REACH,
     SWAP,
     Current,
     candidate_spans,
-    cost_window,
     least_value,
     refresh,
-    score_window,
     slack_after,
 )
+from semistruct.switching.switch_kernels import LEAST, cost_window, score_window
 from strategies import random_batch, seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

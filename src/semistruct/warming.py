@@ -19,9 +19,10 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.compiled import is_cached
 from semistruct.rules import Rules
 from semistruct.search.best import find_best, tracked
-from semistruct.search.search_kernels import Bound, Scores, search
+from semistruct.search.prefix_kernels import Bound, Scores
+from semistruct.search.search_kernels import search
 from semistruct.switching.matching import Matcher
-from semistruct.switching.switch_kernels import switch_spans
+from semistruct.switching.span_kernels import switch_spans
 
 BATCH = SequenceBatch(
     indptr=np.zeros(2, np.int64), indices=np.zeros(0, np.int32), values=np.ones(1),

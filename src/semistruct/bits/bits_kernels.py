@@ -11,7 +11,8 @@ import numpy as np
 
 from semistruct.chain.kernels import copy, max_marginals, path_score, token_scores, viterbi
 from semistruct.compiled import inlined, kernel
-from semistruct.search.search_kernels import Scores, search_sequence
+from semistruct.search.prefix_kernels import Scores
+from semistruct.search.search_kernels import search_sequence
 
 UNLIMITED = 2**31 - 1
 FORBIDDEN = 1e5  # a value this far below the best one is that of a labelling that breaks a hard rule

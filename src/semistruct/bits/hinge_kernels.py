@@ -8,6 +8,7 @@ from semistruct.bits.bits_kernels import best_priced, bits_of
 from semistruct.chain.kernels import path_score, token_scores
 from semistruct.compiled import kernel
 from semistruct.solvers import sdm_kernels as kernels
+from semistruct.solvers import set_kernels
 
 
 class Auxiliary(NamedTuple):
@@ -22,7 +23,7 @@ class Auxiliary(NamedTuple):
 def slot_bits(i, first, T, bits, sets):
     """(n, bits of sequence i): the bits of the labellings in its working set."""
     n = sets.used[i]
-    here, out = kernels.labellings(sets, i, T, n), np.empty((n, bits.start[i + 1] - bits.start[i]))
+    here, out = set_kernels.labellings(sets, i, T, n), np.empty((n, bits.start[i + 1] - bits.start[i]))
     for s in range(n):
         bits_of(bits, first, here[s], out[s])
     return out
@@ -56,8 +57,8 @@ def find_bit_violators(which, rows, goal, sets, w, bits, seen, aux):
         a, b = rows.offsets[i], rows.offsets[i + 1]
         unary, kind = np.empty((b - a, Y)), rows.kind[a:b]
         v = aux.v[bits.start[i] : bits.start[i + 1]]
-        alpha, loss = kernels.masses(sets, i, sets.used[i])
-        phi, here = slot_bits(i, a, b - a, bits, sets), kernels.labellings(sets, i, b - a, sets.used[i])
+        alpha, loss = set_kernels.masses(sets, i, sets.used[i])
+        phi, here = slot_bits(i, a, b - a, bits, sets), set_kernels.labellings(sets, i, b - a, sets.used[i])
         settle(alpha, phi, mu, v)
         losses(phi, v, mu, loss)
         token_scores(rows.indptr, rows.indices, rows.values, w.tokens, a, unary)
@@ -81,9 +82,9 @@ def improve_bits(which, rows, goal, sets, w, bits, aux, balancing):
         if n < 2 or C <= 0:
             apart[i] = 0.0
             continue
-        here, phi = kernels.labellings(sets, i, b - a, n), slot_bits(i, a, b - a, bits, sets)
-        alpha, loss = kernels.masses(sets, i, n)
-        v, gram = np.empty(phi.shape[1]), kernels.slot_gram(sets, i)[:n, :n].copy()
+        here, phi = set_kernels.labellings(sets, i, b - a, n), slot_bits(i, a, b - a, bits, sets)
+        alpha, loss = set_kernels.masses(sets, i, n)
+        v, gram = np.empty(phi.shape[1]), set_kernels.slot_gram(sets, i)[:n, :n].copy()
         settle(alpha, phi, mu, v)
         losses(phi, v, mu, loss)
         for s in range(n):

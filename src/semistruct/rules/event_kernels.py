@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semistruct.compiled import kernel
+from semistruct.compiled import inlined, kernel
 
 ITSELF, PER_TOKEN, PER_SEQUENCE = -1, -2, -3
 """What a count is divided by, unless that is the count of another term: nothing, tokens, sequences."""
@@ -52,7 +52,7 @@ class Events(NamedTuple):
     mark: np.ndarray
 
 
-@kernel
+@inlined
 def happens(events, token, last, y, run, z, seen, hits):
     """Write the terms that have an event where label z follows a block of `run` tokens of y; returns how many.
 
@@ -69,12 +69,13 @@ def happens(events, token, last, y, run, z, seen, hits):
         for j in range(ptr[z], ptr[z + 1]):
             if seen[entry[j].mark]:
                 hits[n], n = entry[j].term, n + 1
-    for end in range(2):  # of the block of y, and of that of z
-        block, length = (y, run) if end == 0 else (z, run + 1 if y == z else 1)
-        if last if end else y != z and y < Y:
-            for j in range(ptr[Y + block], ptr[Y + block + 1]):
-                if length < entry[j].least or length > entry[j].most:
-                    hits[n], n = entry[j].term, n + 1
+    if ptr[2 * Y] > ptr[Y]:  # some rule is about lengths
+        for end in range(2):  # of the block of y, and of that of z
+            block, length = (y, run) if end == 0 else (z, run + 1 if y == z else 1)
+            if last if end else y != z and y < Y:
+                for j in range(ptr[Y + block], ptr[Y + block + 1]):
+                    if length < entry[j].least or length > entry[j].most:
+                        hits[n], n = entry[j].term, n + 1
     return n
 
 
@@ -86,7 +87,7 @@ def count_window(events, first, y, s, e, sign, row, work):
     """
     T, Y = len(y), len(events.mark)
     seen, hits = work[:Y], work[Y:]
-    stop, run = min(e + 1, T), s
+    stop, run, ordered = min(e + 1, T), s, events.ptr[Y] > 0
     if events.ptr[2 * Y] > events.ptr[Y]:  # lengths: from the block before s to the end of that at e
         while run > 0 and y[run - 1] == y[s - 1]:
             run -= 1
@@ -94,7 +95,7 @@ def count_window(events, first, y, s, e, sign, row, work):
         while stop < T and y[stop] == y[stop - 1]:
             stop += 1
         stop = min(stop + 1, T)
-    if events.ptr[Y] > 0:  # any later block may be out of order
+    if ordered:  # any later block may be out of order
         stop = T
         for m in range(Y):
             seen[m] = 0
@@ -106,7 +107,7 @@ def count_window(events, first, y, s, e, sign, row, work):
         for j in range(happens(events, first + t, t == T - 1, before, run, z, seen, hits)):
             row[hits[j]] += sign
         run = run + 1 if before == z else 1
-        if events.mark[z] >= 0:
+        if ordered and events.mark[z] >= 0:
             seen[events.mark[z]] = 1
 
 
@@ -121,7 +122,7 @@ def count_sequences(which, events, offsets, y, room, counts):
         count_window(events, a, y[a:b], ZERO, b - a, 1.0, counts[i], work)
 
 
-@kernel
+@inlined
 def distance(target, value):
     """How far a value lies outside the range of its term, in its unit."""
     if value < target.low:

@@ -16,7 +16,8 @@ from semistruct.rules.event_kernels import ALONE, ITSELF, TARGET, Events
 from semistruct.rules.events import StartEvent
 from semistruct.rules.tables import ANY_LENGTH, RuleTables, most_hits
 from semistruct.search.k_best_kernels import k_best_sequences
-from semistruct.search.search_kernels import LIMIT, TERM, Scoring, Track, search_sequences
+from semistruct.search.prefix_kernels import LIMIT, TERM, Track
+from semistruct.search.search_kernels import Scoring, search_sequences
 from semistruct.threads import spread
 
 WIDTH = 1024

@@ -10,23 +10,19 @@ import numpy as np
 from semistruct.chain.kernels import copy, equal
 from semistruct.compiled import kernel
 from semistruct.rules.event_kernels import ZERO
-from semistruct.search.search_kernels import (
+from semistruct.search.prefix_kernels import (
     PREFIX,
     Bound,
     Prefixes,
-    a_little_below,
     advance,
     begin,
     best_prefix,
     extend,
     keep_best,
-    local_scores,
-    look_ahead,
-    relax,
     settle,
-    too_much,
     trace_back,
 )
+from semistruct.search.search_kernels import a_little_below, local_scores, look_ahead, relax, too_much
 
 
 @kernel

@@ -28,6 +28,7 @@ from semistruct.batch import SequenceBatch, ranges, starts
 from semistruct.chain.inference import ChainWeights
 from semistruct.progress import Progress, Watch
 from semistruct.solvers import sdm_kernels as kernels
+from semistruct.solvers import set_kernels
 from semistruct.threads import spread
 
 BLOCKS, LEAST = 128, 32  # a pass looks at this many blocks of examples with the same w, of no less than LEAST each
@@ -56,15 +57,15 @@ class Problem:
     cost: np.ndarray
 
     @property
-    def goal(self) -> kernels.Goal:
-        return kernels.Goal(self.target, self.cost, self.weight)
+    def goal(self) -> set_kernels.Goal:
+        return set_kernels.Goal(self.target, self.cost, self.weight)
 
 
 @dataclass
 class DualState:
     """Dual variables (the working sets), the w they stand for, and the C_i they belong to."""
 
-    sets: kernels.Sets
+    sets: set_kernels.Sets
     chain: ChainWeights
     weight: np.ndarray
 
@@ -89,7 +90,7 @@ class DualState:
         """What `arrays` were made from; None if there are none."""
         if not arrays:
             return None
-        sets = kernels.Sets(*(arrays[name] for name in kernels.Sets._fields))
+        sets = set_kernels.Sets(*(arrays[name] for name in set_kernels.Sets._fields))
         return cls(sets, ChainWeights(arrays["tokens"], arrays["trans"]), arrays["weight"])
 
     def grow(self, full: np.ndarray) -> None:
@@ -100,21 +101,21 @@ class DualState:
         for name, first in (("alpha", "slot_start"), ("loss", "slot_start"), ("labels", "label_start")):
             sizes = np.diff(getattr(old, first))
             getattr(new, name)[ranges(getattr(new, first)[:-1], sizes)] = getattr(old, name)
-        kernels.copy_gram(old, new)
+        set_kernels.copy_gram(old, new)
         self.sets = new
 
-    def rebased(self, problem: Problem, rows: kernels.Sequences) -> DualState:
+    def rebased(self, problem: Problem, rows: set_kernels.Sequences) -> DualState:
         """A feasible start for the same examples with other targets or other C_i."""
-        sets = kernels.Sets(*(array.copy() for array in self.sets))
+        sets = set_kernels.Sets(*(array.copy() for array in self.sets))
         chain = ChainWeights(np.empty_like(self.chain.tokens), np.empty_like(self.chain.trans))
-        w = kernels.W(chain.tokens, chain.trans, np.zeros_like(chain.trans))
+        w = set_kernels.W(chain.tokens, chain.trans, np.zeros_like(chain.trans))
         kernels.rebase(rows, problem.goal, self.weight, sets, w, np.zeros_like(chain.trans))
         return DualState(sets, chain, problem.weight.copy())
 
 
-def _empty_sets(room: np.ndarray, lengths: np.ndarray) -> kernels.Sets:
+def _empty_sets(room: np.ndarray, lengths: np.ndarray) -> set_kernels.Sets:
     slot_start, label_start, gram_start = starts(room), starts(room * lengths), starts(room**2)
-    return kernels.Sets(
+    return set_kernels.Sets(
         room.astype(np.int64),
         np.zeros(len(room), np.int64),
         slot_start,
@@ -208,7 +209,7 @@ class Workbench:
         self.rows = _rows(problem.batch, n_jobs)
         self.state = DualState.zero(problem) if start is None else start.rebased(problem, self.rows)
         chain = self.state.chain
-        self.w = kernels.W(chain.tokens, chain.trans, chain.step)
+        self.w = set_kernels.W(chain.tokens, chain.trans, chain.step)
         self.found = np.empty(problem.batch.n_tokens, np.int16)
         self.hinge, self.mean, self.apart = np.zeros(n), np.zeros(n), np.zeros(n)
         self.trial = np.zeros_like(chain.trans)
@@ -220,7 +221,7 @@ class Workbench:
         full = np.zeros(len(gap), np.bool_)
         for block in np.array_split(which, np.clip(len(which) // LEAST, 1, BLOCKS)):
             gap[block] = self.look(block)
-            kernels.insert(block, self.rows, self.goal, self.state.sets, self.found, self.trial, full)
+            set_kernels.insert(block, self.rows, self.goal, self.state.sets, self.found, self.trial, full)
             self.sweep(block)
         if full.any():  # their new labelling had no room and is found again in the next pass
             self.state.grow(full)
@@ -253,10 +254,10 @@ class Workbench:
 
 
 Bench = Callable[[Problem, DualState | None, int | None], Workbench]
-_known_rows: WeakKeyDictionary[SequenceBatch, kernels.Sequences] = WeakKeyDictionary()
+_known_rows: WeakKeyDictionary[SequenceBatch, set_kernels.Sequences] = WeakKeyDictionary()
 
 
-def _rows(batch: SequenceBatch, n_jobs: int | None) -> kernels.Sequences:
+def _rows(batch: SequenceBatch, n_jobs: int | None) -> set_kernels.Sequences:
     """The sequences with the products of their tokens, which are kept for as long as the batch is."""
     if batch in _known_rows:
         return _known_rows[batch]
@@ -264,8 +265,8 @@ def _rows(batch: SequenceBatch, n_jobs: int | None) -> kernels.Sequences:
     first = starts(size if size.sum() <= PRODUCT_LIMIT else np.zeros_like(size))
     binary = len(batch.values) == 1 and batch.values[0] == 1  # whole numbers, which 32 bits hold exactly
     product = np.empty(first[-1], np.float32 if binary else np.float64)
-    rows = kernels.Sequences(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
+    rows = set_kernels.Sequences(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
     if len(product):
-        spread(kernels.token_products, np.arange(len(batch)), rows, n_jobs=n_jobs)
+        spread(set_kernels.token_products, np.arange(len(batch)), rows, n_jobs=n_jobs)
     _known_rows[batch] = rows
     return rows

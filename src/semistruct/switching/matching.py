@@ -19,7 +19,8 @@ from semistruct.rules.events import StepEvent
 from semistruct.rules.tables import RuleTables
 from semistruct.search.best import PIECE, Aim, find_best
 from semistruct.search.functions import CANDIDATES, FunctionRules
-from semistruct.switching.switch_kernels import Ledger, Objective, open_ledger, switch_spans, switch_tokens
+from semistruct.switching.span_kernels import switch_spans
+from semistruct.switching.switch_kernels import Ledger, Objective, open_ledger, switch_tokens
 from semistruct.threads import spread
 
 Moves = Literal["spans", "tokens", "printed"]
