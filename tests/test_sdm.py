@@ -262,7 +262,7 @@ def test_without_the_cached_token_products(monkeypatch, shape):
     cached = solve(problem, tol=TOL)
     with monkeypatch.context() as patch:
         patch.setattr(sdm, "PRODUCT_LIMIT", 0)
-        patch.setattr(sdm.kernels, "token_products", None)  # would fail if it were called
+        patch.setattr(sdm.set_kernels, "token_products", None)  # would fail if it were called
         direct = solve(problem, tol=TOL)
     check_record(problem, direct.state, direct.history[-1])
     check_same_optimum(problem, cached.state, direct.state)
