@@ -6,10 +6,9 @@ import re
 from collections import Counter
 
 from semistruct.formats.columns import DOCSTART, blocks, by_blank
-from semistruct.formats.inline import NAME
+from semistruct.formats.inline import TAG
 
 JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')  # also a JSON array: its reader says what is wrong
-TAG_PAIR = re.compile(rf"<({NAME})>.*?</\1>")
 ENOUGH = 20
 MOSTLY = 0.9  # a few malformed lines must not hide the format: its reader names them
 
@@ -24,11 +23,22 @@ def detect(sample: str) -> str:
         return "jsonl"
     if 2 * sum("\t" in line for line in filled) >= len(filled):
         return "tsv"
-    if TAG_PAIR.search("\n".join(filled)):
+    if any(map(_has_tags, filled)):
         return "inline"
     if _has_rows(lines):
         return "transposed"
     return "conll" if _has_columns(lines, filled) else "text"
+
+
+def _has_tags(line: str) -> bool:
+    """Whether a tag is opened, and later closed, on the line."""
+    opened = set()
+    for closing, name in TAG.findall(line):
+        if not closing:
+            opened.add(name)
+        elif name in opened:
+            return True
+    return False
 
 
 def _has_rows(lines: list[str]) -> bool:
