@@ -4,6 +4,8 @@ import io
 import json
 import os
 import sys
+from contextlib import contextmanager
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,8 +15,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from semistruct.corpus import Corpus, Example
-from semistruct.errors import DataError
+from semistruct.errors import DataError, DataWarning
 from semistruct.formats import FORMATS, detect, read, stream, write
+from semistruct.labels import Span, encode, scheme_of
+from semistruct.tokens import tokenize
 
 # ---------------------------------------------------------------- there and back
 
@@ -111,6 +115,109 @@ def test_text_there_and_back(folder, lines):
     assert parts(there_and_back(folder, corpus, "text")) == parts(corpus)
 
 
+# ---------------------------------------------------------------- read as it was, or refused
+
+
+@contextmanager
+def refusing():
+    """Gives a list that is filled if writing refuses a sequence; no other error passes."""
+    refused = []
+    try:
+        yield refused
+    except DataError as err:
+        refused.append(str(err))
+    assert all(problem.startswith("sequence ") for problem in refused)
+
+
+ANY = st.characters() | st.sampled_from([*"\0\ufeff\u2028\u2003\ud800\r\n\t ?<>&-", "-DOCSTART-", "B-", "I-a", "O"])
+ANYTHING = st.lists(ANY, min_size=1, max_size=4).map("".join)
+SURELY = st.sampled_from(["a", "b", "PER", "\ufeffx", "O", "B-a", "I-B-a"])
+
+
+@st.composite
+def any_examples(draw):
+    """Sequences of anything that may be a token, with one number of columns or several."""
+    width = draw(st.integers(1, 3))
+    words = ANYTHING.filter(lambda w: not w.isspace())
+    fields = ANYTHING | st.just("")
+    token = words if width == 1 else st.tuples(words, *[fields] * (width - 1))
+    if draw(st.integers(0, 9)) == 0:
+        token = words | st.tuples(words, fields)
+    tokens = draw(st.lists(token, min_size=1, max_size=4))
+    label = st.none() | SURELY | words
+    labels = draw(st.none() | st.lists(label, min_size=len(tokens), max_size=len(tokens)))
+    return Example(tokens, labels if labels and set(labels) != {None} else None)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(any_examples(), min_size=1, max_size=3))
+@pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "jsonl"])
+def test_tokens_come_back_as_they_were_or_are_refused(folder, name, examples):
+    with refusing() as refused:
+        found = there_and_back(folder, examples, name)
+    if refused:
+        return
+    assert parts(found) == parts(examples)
+
+
+@st.composite
+def marked_examples(draw, scheme):
+    """Texts with labelled spans, all else unknown or all else outside; (the example, the label outside)."""
+    text = draw(st.lists(ANY | st.sampled_from("ab .@"), min_size=1, max_size=12).map("".join))
+    words, offsets = tokenize(text)
+    assume(words)
+    edges = sorted(draw(st.sets(st.integers(0, len(words)), max_size=6)))
+    kinds = st.sampled_from(["a", "b", "PER", "B-a", "naïve", "two words"])
+    found = [Span(draw(kinds), a, b) for a, b in pairwise(edges) if draw(st.booleans())]
+    outside = draw(st.sampled_from([None, "O"]))
+    labels = encode(found, len(words), scheme)
+    assume((scheme_of(labels) == "plain") == (scheme == "plain" or not found))
+    if outside is None:
+        covered = {t for span in found for t in range(span.start, span.end)}
+        labels = [y if t in covered or draw(st.booleans()) else None for t, y in enumerate(labels)]
+        # without an unknown token, "O" is told only by `outside`
+        outside = None if None in labels else "O"
+    return Example(words, labels if set(labels) != {None} else None, text, offsets), outside
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.data())
+@pytest.mark.parametrize("scheme", ["plain", "bio", "bioes", "iob1"])
+@pytest.mark.parametrize("name", ["jsonl", "inline"])
+def test_marked_texts_come_back_as_they_were_or_are_refused(folder, name, scheme, data):
+    example, outside = data.draw(marked_examples(scheme))
+    options = {"scheme": None if scheme == "plain" else scheme, "outside": outside if example.labels else None}
+    with refusing() as refused:
+        found = there_and_back(folder, [example], name, **options)
+    if refused:
+        return
+    text = example.text if name == "jsonl" else example.text.replace("\r", " ").replace("\n", " ")
+    assert parts(found) == parts([replace(example, text=text)])
+
+
+@settings(deadline=None, max_examples=300)
+@given(marked_examples("plain"))
+def test_texts_come_back_as_they_were_or_are_refused(folder, case):
+    example = replace(case[0], labels=None)
+    with refusing() as refused:
+        found = there_and_back(folder, [example], "text")
+    if refused:
+        return
+    assert parts(found) == parts([replace(example, text=example.text.replace("\r", " ").replace("\n", " "))])
+
+
+@pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "text", "inline"])
+def test_a_first_character_that_looks_like_a_byte_order_mark_stays(folder, name):
+    example = read_text(folder, "\ufeff\ufeffx") if name in ("text", "inline") else Example(["\ufeffx"], ["\ufeffy"])
+    assert parts(there_and_back(folder, [example, example], name)) == parts([example, example])
+
+
+def read_text(folder, content):
+    (folder / "mark.txt").write_text(content, encoding="utf-8")
+    (example,) = read(folder / "mark.txt", format="text")
+    return example
+
+
 # ---------------------------------------------------------------- what is read
 
 
@@ -196,6 +303,26 @@ def test_outside_of_spans(file):
     assert read(file('{"text": "a b", "spans": []}'), outside="O").labels == [["O", "O"]]
     assert read(file('{"text": "a b", "spans": []}')).labels == [None]
     assert read(file("<t>a</t> b"), outside="O").labels == [["t", "O"]]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['{"text": "Anna Bob x", "spans": [[0, 4, "PER"], [5, 8, "PER"]]}', "<PER>Anna</PER> <PER>Bob</PER> x"],
+)
+def test_spans_that_touch_stay_apart_in_a_scheme(file, content):
+    path = file(content + "\n" + content)
+    assert read(path, scheme="bio", outside="O").labels == [["B-PER", "B-PER", "O"]] * 2
+    assert read(path, scheme="bioes").labels == [["S-PER", "S-PER", None]] * 2
+    assert read(path, scheme="iob1", outside="O").labels == [["I-PER", "B-PER", "O"]] * 2
+    with pytest.warns(DataWarning, match=f"^{path}:1: two spans of 'PER' touch, and become one") as caught:
+        assert read(path).labels == [["PER", "PER", None]] * 2
+    assert len(caught) == 1
+
+
+def test_spans_of_labels_with_prefixes_are_in_a_scheme_already(file):
+    path = file("<B-PER>Anna</B-PER> <I-PER>Bob</I-PER> <B-PER>Cid</B-PER> <B-PER>Dan</B-PER>")
+    for scheme in (None, "bio"):
+        assert read(path, scheme=scheme).labels == [["B-PER", "I-PER", "B-PER", "B-PER"]]
 
 
 def test_inline_keeps_the_text(file):
@@ -341,12 +468,47 @@ def test_each_format_by_hand():
         ("tsv", Example(["a"], ["?"]), "'\\?' would be read as unknown"),
         ("tsv", Example(["-DOCSTART-"]), "would be read as a separator"),
         ("tsv", Example(["a", ("b", "c")]), "different numbers of columns"),
+        ("conll", Example([("b", "c")]), "2 columns, but the sequences before it have 1; use jsonl"),
+        ("tsv", Example(["a\0"]), "NUL character cannot be written in this format; use jsonl"),
+        ("text", Example(["a\0"]), "NUL character cannot be written in this format; use jsonl"),
+        ("transposed", Example(["a"], ["-DOCSTART-"]), "would be read as a separator; use jsonl"),
+        ("inline", Example(["a"], ["I-B-a"]), "'B-a' of a span would be read as one of the scheme bio"),
+        ("tsv", Example(["x y\t" * 100_000]), r"'x y.{50,70}\.\.\. cannot be written"),
     ],
 )
 def test_what_a_format_cannot_hold_is_refused(tmp_path, name, example, message):
     with pytest.raises(DataError, match=f"^sequence 1: .*{message}"):
         write([Example(["fine"]), example], tmp_path / "out", name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_column_of_white_space_is_refused_in_rows(tmp_path):
+    with pytest.raises(DataError, match=r"^sequence 0: .* cannot be written in a column; use jsonl"):
+        write([Example([("a", "\u2028")])], tmp_path / "out", "transposed")
+    (tmp_path / "in").write_text("x\na\n\u2028\n", encoding="utf-8")
+    with pytest.raises(DataError, match=":3: a field is only white space"):
+        read(tmp_path / "in", format="transposed")
+
+
+@pytest.mark.parametrize("token", ["", " ", ("", "x"), ()])
+def test_tokens_are_not_empty(token):
+    with pytest.raises(DataError, match="a token is empty or only white space"):
+        Example([token])
+
+
+@pytest.mark.parametrize("label", ["", "\u2028"])
+def test_labels_are_not_empty(label):
+    with pytest.raises(DataError, match="a label is empty or only white space"):
+        Example(["a"], [label])
+
+
+def test_a_complete_file_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
+    done = []
+    fsync, rename = os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda f: (done.append("fsync"), fsync(f)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (done.append("rename"), rename(a, b)))
+    write([Example(["a"])], tmp_path / "x", "tsv")
+    assert done == ["fsync", "rename", "fsync"]
 
 
 def test_characters_outside_of_the_encoding(tmp_path):
@@ -412,6 +574,15 @@ BAD = [
     (None, b"a\tx\r\nb\0\tx\r\n", 2, "a NUL byte: a binary file"),
     (None, '{"tokens": ["a"]}\n{"tokens": [}\n', 2, r"not JSON: .*column 13"),
     (None, '[{"tokens": ["a"]}]', 1, "one JSON object per line"),
+    ("jsonl", '{"tokens": ["a"], "id": ' + "1" * 5000 + "}", 1, "a number has too many digits"),
+    ("jsonl", '{"tokens": ["a", ' + "1" * 4000 + "]}", 1, "a token must be a string .*, not 1{60}\\.\\.\\.$"),
+    (
+        "jsonl",
+        '{"text": "abc", "spans": [[0, ' + "1" * 4000 + ', "x"]]}',
+        1,
+        "span 0-1{50,60}\\.\\.\\. is empty or outside",
+    ),
+    ("inline", "<" + "a" * 5000 + "> x", 1, "<a{60}\\.\\.\\.> is not closed"),
     ("jsonl", '{"words": ["a"]}', 1, 'with "tokens" or "text"'),
     ("jsonl", "[" * 200_000, 1, "not"),
     (None, '{"tokens": []}', 1, "no tokens"),

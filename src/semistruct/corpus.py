@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from semistruct.errors import DataError
+from semistruct.errors import DataError, quoted
 
 Token = str | tuple[str, ...]
 Labels = list[str | None]
@@ -40,9 +40,12 @@ class Example:
             if part is not None and len(part) != len(self.tokens):
                 raise DataError(f"{len(self.tokens)} tokens but {len(part)} {name}")
         for token in self.tokens:
-            word = token if isinstance(token, str) else token[0]
+            word = token if isinstance(token, str) else "".join(token[:1])
             if not word or word.isspace():
-                raise DataError(f"a token is empty or only white space: {word!r}")
+                raise DataError(f"a token is empty or only white space: {quoted(word)}")
+        for label in set(self.labels or ()) - {None}:
+            if not label or label.isspace():
+                raise DataError(f"a label is empty or only white space: {quoted(label)}")
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -6,6 +6,8 @@ An error says where it is (file and line, or sequence number), what was found an
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LONGEST = 60  # characters of what a message quotes
+
 
 class SemistructError(Exception):
     """Base of all errors in the user's input, as opposed to bugs in semistruct."""
@@ -29,6 +31,10 @@ class ModelError(SemistructError, ValueError):
     """A file that is not a model, is damaged, or comes from a newer version."""
 
 
+class DataWarning(UserWarning):
+    """Data that can be read, but probably means something else than what was read."""
+
+
 class RuleWarning(UserWarning):
     """Rules that cannot all be obeyed, or do not fit the data.
 
@@ -44,6 +50,20 @@ class RuleWarning(UserWarning):
         return RuleWarning(f"{place}: {self.problem}")
 
 
+def quoted(value: object) -> str:
+    """How messages show what was found: as in Python, at most about `LONGEST` characters of it.
+
+    >>> quoted("x" * 1000)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
+    """
+    return shortened(repr(value[: LONGEST + 1] if isinstance(value, str | bytes) else value))
+
+
+def shortened(text: str) -> str:
+    """A text that goes into a message as it is, cut if it is long."""
+    return text if len(text) <= LONGEST + 2 else f"{text[:LONGEST]}..."
+
+
 def nearest(word: str, names: Iterable[str]) -> str | None:
     """The name that is most like a mistyped one, ignoring case; None if no name is similar."""
     lower = {name.lower(): name for name in names}
@@ -54,5 +74,5 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
 def meant(word: str, names: Iterable[str]) -> str:
     """The end of a message about an unknown name: the one that was probably meant, or a list of all."""
     listed = list(names)
-    near = nearest(word, listed)
-    return f"did you mean {near!r}?" if near else f"there are {', '.join(listed)}"
+    near = nearest(word[:LONGEST], listed)
+    return f"did you mean {quoted(near)}?" if near else f"there are {', '.join(map(shortened, listed))}"

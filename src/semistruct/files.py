@@ -6,11 +6,11 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from semistruct.errors import DataError
+from semistruct.errors import DataError, quoted
 
 PathLike = str | os.PathLike[str]
 
@@ -24,7 +24,7 @@ def read_lines(path: PathLike, encoding: str) -> Iterator[str]:
     """The lines of a text file ("-" is standard input), each with its "\\n"; never the whole file at once."""
     source, number = source_name(path), 0
     try:
-        with _opened(path, _checked(encoding)) as file:
+        with _opened(path, checked_encoding(encoding)) as file:
             for number, line in enumerate(file, 1):
                 if "\0" in line:
                     problem = "a NUL byte: a binary file, or text in another encoding (see --encoding)"
@@ -37,7 +37,7 @@ def read_lines(path: PathLike, encoding: str) -> Iterator[str]:
         problem = f"not {encoding.upper()} text; name the encoding of the file with --encoding, e.g. latin-1"
         raise DataError.at(source, number + 1 + skipped, problem) from err
     except OSError as err:
-        raise DataError.at(source, None, f"cannot read: {_reason(err)}") from err
+        raise DataError.at(source, None, f"cannot read: {reason(err)}") from err
 
 
 def refuse_overwriting(output: PathLike | None, inputs: Iterable[PathLike | None]) -> None:
@@ -54,7 +54,7 @@ def make_folder(path: PathLike) -> Path:
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as err:
-        raise DataError.at(path, None, f"cannot write: {_reason(err)}") from None
+        raise DataError.at(path, None, f"cannot write: {reason(err)}") from None
     return Path(path)
 
 
@@ -66,7 +66,7 @@ def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
     """
     options: dict[str, Any] = {"mode": "wb"}
     if encoding is not None:
-        options = {"mode": "w", "encoding": _checked(encoding), "newline": "\n"}
+        options = {"mode": "w", "encoding": checked_encoding(encoding), "newline": "\n"}
     target = Path(path).resolve()
     # A device or a pipe is written to; putting a file in its place would destroy it.
     special = target.exists() and not target.is_file()
@@ -75,15 +75,29 @@ def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
         with open(temporary, **options) as file:
             try:
                 yield file
+                file.flush()
+                if not special:
+                    os.fsync(file.fileno())
                 file.close()
                 if not special:
                     os.replace(temporary, target)
+                    _sync_folder(target.parent)
             except BaseException:
                 if not special:
                     temporary.unlink(missing_ok=True)
                 raise
     except OSError as err:
-        raise DataError.at(path, None, f"cannot write: {_reason(err)}") from err
+        raise DataError.at(path, None, f"cannot write: {reason(err)}") from err
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the names of files on the disk, where the system can do that for a folder."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextmanager
@@ -101,14 +115,15 @@ def _opened(path: PathLike, encoding: str) -> Iterator[TextIO]:
         stdin.detach()  # leaves standard input open
 
 
-def _checked(encoding: str) -> str:
+def checked_encoding(encoding: str) -> str:
     """The name of a text encoding, "utf-8" in this one spelling."""
     try:
         "".encode(encoding)
     except LookupError:
-        raise DataError(f"there is no text encoding {encoding!r}; try utf-8 or latin-1") from None
+        raise DataError(f"there is no text encoding {quoted(encoding)}; try utf-8 or latin-1") from None
     return "utf-8" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
 
 
-def _reason(err: OSError) -> str:
+def reason(err: OSError) -> str:
+    """What the system says about an error, as a part of a sentence."""
     return (err.strerror or str(err)).lower()

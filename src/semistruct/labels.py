@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from semistruct.corpus import Labels
-from semistruct.errors import DataError, ParameterError, meant
+from semistruct.errors import DataError, ParameterError, meant, quoted
 
 OUTSIDE = "O"
 SCHEMES = ("plain", "bio", "bioes", "iob1")
@@ -81,7 +81,7 @@ def convert(labels: Sequence[str | None], to: str) -> Labels:
 def _check_scheme(scheme: str) -> str:
     """`scheme` itself, or an error when there is no such scheme."""
     if scheme not in SCHEMES:
-        raise ParameterError(f"there is no label scheme {scheme!r}; {meant(scheme, SCHEMES)}")
+        raise ParameterError(f"there is no label scheme {quoted(scheme)}; {meant(scheme, SCHEMES)}")
     return scheme
 
 
@@ -93,7 +93,7 @@ def _split(label: str | None, scheme: str) -> tuple[str, str]:
         return "I", label
     prefix, _, kind = label.partition("-")
     if not kind or prefix not in ("B", "I", "E", "S"):
-        raise DataError(f"label {label!r} is neither O nor prefixed as in the scheme {scheme}")
+        raise DataError(f"label {quoted(label)} is neither O nor prefixed as in the scheme {scheme}")
     return prefix, kind
 
 

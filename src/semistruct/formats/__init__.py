@@ -12,11 +12,12 @@ from itertools import chain, islice
 from typing import IO, NamedTuple, TextIO
 
 from semistruct.corpus import Corpus, Example
-from semistruct.errors import DataError, meant
-from semistruct.files import PathLike, read_lines, replacing, source_name
+from semistruct.errors import DataError, meant, quoted
+from semistruct.files import PathLike, checked_encoding, read_lines, replacing, source_name
 from semistruct.formats import columns, inline, jsonl, text, transposed
 from semistruct.formats.columns import UNKNOWN_MARK
 from semistruct.formats.detection import detect
+from semistruct.formats.marked import Reader
 from semistruct.labels import convert
 
 __all__ = ["FORMATS", "UNKNOWN_MARK", "Format", "detect", "read", "stream", "write"]
@@ -27,37 +28,41 @@ LabelColumn = int | str | None
 
 
 class Format(NamedTuple):
-    """parse(lines, source, label_column, outside) gives the examples; render(example) their text."""
+    """parse(lines, label_column, reader) gives the examples; render(example) their text.
 
-    parse: Callable[[Iterable[str], str, LabelColumn, str | None], Iterator[Example]]
+    in_columns  whether all tokens of a file have equally many columns
+    """
+
+    parse: Callable[[Iterable[str], LabelColumn, Reader], Iterator[Example]]
     render: Callable[[Example], str]
+    in_columns: bool = False
 
 
 def _columns(split: Callable[[str], list[str]], separator: str) -> Format:
-    def parse(lines: Iterable[str], source: str, label_column: LabelColumn, outside: str | None) -> Iterator[Example]:
-        return columns.parse(lines, source, split, label_column)
+    def parse(lines: Iterable[str], label_column: LabelColumn, reader: Reader) -> Iterator[Example]:
+        return columns.parse(lines, reader.source, split, label_column)
 
-    return Format(parse, partial(columns.render, separator=separator))
+    return Format(parse, partial(columns.render, separator=separator), in_columns=True)
 
 
 def _transposed() -> Format:
-    def parse(lines: Iterable[str], source: str, label_column: LabelColumn, outside: str | None) -> Iterator[Example]:
-        return transposed.parse(lines, source, label_column)
+    def parse(lines: Iterable[str], label_column: LabelColumn, reader: Reader) -> Iterator[Example]:
+        return transposed.parse(lines, reader.source, label_column)
 
-    return Format(parse, transposed.render)
+    return Format(parse, transposed.render, in_columns=True)
 
 
-def _by_line(parse_line: Callable[[str, int, str | None], Example], render: Callable[[Example], str]) -> Format:
+def _by_line(parse_line: Callable[[str, int, Reader], Example], render: Callable[[Example], str]) -> Format:
     """A format with one sequence per line; the file and line are added to the errors of `parse_line`."""
 
-    def parse(lines: Iterable[str], source: str, label_column: LabelColumn, outside: str | None) -> Iterator[Example]:
+    def parse(lines: Iterable[str], label_column: LabelColumn, reader: Reader) -> Iterator[Example]:
         for number, line in enumerate(lines, 1):
             if line.isspace():
                 continue
             try:
-                example = parse_line(line.rstrip("\n"), number, outside)
+                example = parse_line(line.rstrip("\n"), number, reader)
             except DataError as err:
-                raise DataError.at(source, number, str(err)) from None
+                raise DataError.at(reader.source, number, str(err)) from None
             yield example
 
     return Format(parse, render)
@@ -112,7 +117,7 @@ def stream(
     if format is None:
         sample = list(islice(lines, SAMPLE_LINES))
         format, lines = detect("".join(sample)), chain(sample, lines)
-    examples = _named(format).parse(lines, source, label_column, outside)
+    examples = _named(format).parse(lines, label_column, Reader(source, outside, scheme))
     first = list(islice(examples, 1))
     if not first and not may_be_empty:
         raise DataError.at(source, None, "the file is empty: it has no sequences")
@@ -132,21 +137,42 @@ def write(
 
     A file appears, or replaces the one of that name, only when it is complete.
     """
-    render = _named(format).render
+    form, width = _named(format), 0
     with _opened(target, encoding) as out:
         for i, example in enumerate(examples):
+            width = width or _width(example)
             try:
-                out.write(render(_converted(example, scheme)))
+                text = _rendered(_converted(example, scheme), form, width)
             except DataError as err:
                 raise DataError(f"sequence {i}: {err}") from None
+            # Reading takes the first of these for a byte order mark, and skips it.
+            if i == 0 and text.startswith("\ufeff") and checked_encoding(encoding) == "utf-8":
+                text = "\ufeff" + text
+            try:
+                out.write(text)
             except UnicodeEncodeError as err:
-                problem = f"{err.object[err.start]!r} cannot be written in the encoding {err.encoding}"
+                problem = f"{quoted(err.object[err.start])} cannot be written in the encoding {err.encoding}"
                 raise DataError(f"sequence {i}: {problem}") from None
+
+
+def _rendered(example: Example, form: Format, width: int) -> str:
+    """The text of an example in a file whose first token has `width` columns."""
+    text = form.render(example)
+    if form.in_columns and _width(example) != width:
+        raise DataError(f"{_width(example)} columns, but the sequences before it have {width}; use jsonl instead")
+    if "\0" in text:
+        raise DataError("the NUL character cannot be written in this format; use jsonl instead")
+    return text
+
+
+def _width(example: Example) -> int:
+    """The number of columns of the tokens."""
+    return 1 if isinstance(example.tokens[0], str) else len(example.tokens[0])
 
 
 def _named(format: str) -> Format:
     if format not in FORMATS:
-        raise DataError(f"there is no format {format!r}; {meant(format, FORMATS)}")
+        raise DataError(f"there is no format {quoted(format)}; {meant(format, FORMATS)}")
     return FORMATS[format]
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from semistruct.corpus import Example, Token
-from semistruct.errors import DataError
+from semistruct.errors import DataError, quoted
 from semistruct.formats.marked import known
 
 UNKNOWN_MARK = "?"
@@ -54,23 +54,31 @@ def parse(
 
 def render(example: Example, separator: str) -> str:
     """One line per token with the label in the last column, `?` where it is unknown, and a blank line."""
-    labels = example.labels or [None] * len(example)
-    rows = [(*_fields(x), _mark(y)) for x, y in zip(example.tokens, labels, strict=True)]
-    if len({len(row) for row in rows}) > 1:
-        raise DataError("tokens with different numbers of columns")
-    bad = re.compile(r"[\t\n\r]" if separator == "\t" else r"[ \t\n\r]|^$")
-    for field in chain.from_iterable(rows):
-        if bad.search(field):
-            raise DataError(f"{field!r} cannot be written in a column; use jsonl instead")
+    rows = rows_of(example, r"[\t\n\r]" if separator == "\t" else r"[ \t\n\r]|^$")
     return "\n".join(map(separator.join, rows)) + "\n\n"
 
 
-def blocks(lines: Iterable[str], split: Callable[[str], Row]) -> Iterator[tuple[int, list[Row]]]:
-    """The rows between separating lines, with the number of the first one."""
+def rows_of(example: Example, bad: str) -> list[tuple[str, ...]]:
+    """The fields of every token, the label last; `bad` is a pattern that no field may contain."""
+    labels = example.labels or [None] * len(example)
+    rows = [(*_fields(x), _mark(y)) for x, y in zip(example.tokens, labels, strict=True)]
+    if len({len(row) for row in rows}) > 1:
+        raise DataError("tokens with different numbers of columns; use jsonl instead")
+    search = re.compile(bad).search
+    for field in chain.from_iterable(rows):
+        if search(field):
+            raise DataError(f"{quoted(field)} cannot be written in a column; use jsonl instead")
+    return rows
+
+
+def blocks(
+    lines: Iterable[str], split: Callable[[str], Row], blank: Callable[[str], bool] = str.isspace
+) -> Iterator[tuple[int, list[Row]]]:
+    """The rows between separating lines, which are `blank`, with the number of the first one."""
     first = 0
     rows: list[Row] = []
     for number, line in enumerate(lines, 1):
-        row = [] if line.isspace() else split(line)
+        row = [] if blank(line) else split(line)
         if row and row[0] != DOCSTART:
             first = first if rows else number
             rows.append(row)
@@ -114,11 +122,11 @@ def _check_filled(column: list[str], what: str, source: str, first: int) -> None
 def _fields(token: Token) -> tuple[str, ...]:
     fields = (token,) if isinstance(token, str) else token
     if fields[0] == DOCSTART:
-        raise DataError(f"the token {DOCSTART} would be read as a separator")
+        raise DataError(f"the token {DOCSTART} would be read as a separator; use jsonl instead")
     return fields
 
 
 def _mark(label: str | None) -> str:
     if label == UNKNOWN_MARK:
-        raise DataError(f"the label {label!r} would be read as unknown")
+        raise DataError(f"the label {quoted(label)} would be read as unknown; use jsonl instead")
     return UNKNOWN_MARK if label is None else label

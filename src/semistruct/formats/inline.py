@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from semistruct.corpus import Example
-from semistruct.errors import DataError
+from semistruct.errors import DataError, quoted, shortened
 from semistruct.formats import marked
 from semistruct.formats.text import one_line
 from semistruct.labels import Span
@@ -17,23 +17,27 @@ NAME = r"[^\W\d][\w.:-]*"
 TAG = re.compile(rf"<(/?)({NAME})>")
 
 
-def parse(line: str, number: int, outside: str | None) -> Example:
+def parse(line: str, number: int, reader: marked.Reader) -> Example:
     """The line without its tags, and the labels that the tags give."""
-    text, marks, open_tag, start, at = "", [], "", 0, 0
+    parts: list[str] = []
+    marks, open_tag, start, end, at = [], "", 0, 0, 0  # start and end count characters of the text
     for tag in TAG.finditer(line):
-        text += unescape(line[at : tag.start()])
+        parts.append(unescape(line[at : tag.start()]))
+        end += len(parts[-1])
         at = tag.end()
         closing, name = tag.groups()
         if not closing and open_tag:
-            raise DataError(f"<{name}> inside <{open_tag}>: tags do not nest")
+            raise DataError(f"<{shortened(name)}> inside <{shortened(open_tag)}>: tags do not nest")
         if closing and name != open_tag:
-            raise DataError(f"</{name}> closes " + (f"<{open_tag}>" if open_tag else "a tag that is not open"))
-        if closing and start < len(text):
-            marks.append(Span(name, start, len(text)))
-        open_tag, start = ("" if closing else name), len(text)
+            other = f"<{shortened(open_tag)}>" if open_tag else "a tag that is not open"
+            raise DataError(f"</{shortened(name)}> closes {other}")
+        if closing and start < end:
+            marks.append(Span(name, start, end))
+        open_tag, start = ("" if closing else name), end
     if open_tag:
-        raise DataError(f"<{open_tag}> is not closed on its line")
-    return marked.example(text + unescape(line[at:]), marks, outside, number)
+        raise DataError(f"<{shortened(open_tag)}> is not closed on its line")
+    parts.append(unescape(line[at:]))
+    return reader.example("".join(parts), marks, number)
 
 
 def render(example: Example) -> str:
@@ -46,7 +50,7 @@ def render(example: Example) -> str:
     parts, at = [], 0
     for label, start, end in marked.marks_of(example):
         if not re.fullmatch(NAME, label):
-            raise DataError(f"label {label!r} cannot be the name of a tag")
+            raise DataError(f"label {quoted(label)} cannot be the name of a tag")
         parts += [escape(text[at:start]), f"<{label}>{gap}", escape(text[start:end]), f"{gap}</{label}>"]
         at = end
     parts.append(escape(text[at:]))

@@ -10,15 +10,16 @@ unknown label, and without "labels" or "spans" the sequence has no labels.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from typing import Any
 
 from semistruct.corpus import Example, Labels, Token
-from semistruct.errors import DataError
+from semistruct.errors import DataError, shortened
 from semistruct.formats import marked
 from semistruct.labels import Span
 
 
-def parse(line: str, number: int, outside: str | None) -> Example:
+def parse(line: str, number: int, reader: marked.Reader) -> Example:
     """The example that one line describes."""
     try:
         record = json.loads(line)
@@ -26,19 +27,21 @@ def parse(line: str, number: int, outside: str | None) -> Example:
         raise DataError(f"not JSON: {err.msg} (column {err.colno})") from None
     except RecursionError:
         raise DataError("not a record: JSON nested too deeply") from None
+    except ValueError:  # of the conversion of a number; JSONDecodeError is one of its kinds
+        raise DataError("a number has too many digits") from None
     if not isinstance(record, dict) or not record.keys() & {"tokens", "text"}:
         raise DataError('expected one JSON object per line, with "tokens" or "text"')
     if "tokens" in record:
         return Example(_tokens(record["tokens"]), _labels(record.get("labels")), line=number)
     if not isinstance(record["text"], str):
         raise DataError('"text" must be a string')
-    return marked.example(record["text"], _marks(record.get("spans")), outside, number)
+    return reader.example(record["text"], _marks(record.get("spans")), number)
 
 
 def render(example: Example) -> str:
     """The text form when the example has a text, else the token form.
 
-    In the text form, tokens labelled "O" and unknown ones are alike: in no span.
+    In the text form, unknown tokens are in no span, nor are those labelled "O" if no token is unknown.
     """
     record: dict[str, Any]
     if example.text is None or example.offsets is None:
@@ -58,8 +61,9 @@ def _tell_confidence(record: dict[str, Any], values: list[float], offsets: list[
     if "spans" not in record or offsets is None:
         record["confidence"] = [round(value, 4) for value in values]
         return
+    starts = [a for a, _ in offsets]
     for span in record["spans"]:
-        own = [v for v, (a, b) in zip(values, offsets, strict=True) if a >= span["start"] and b <= span["end"]]
+        own = values[bisect_left(starts, span["start"]) : bisect_left(starts, span["end"])]
         span["confidence"] = round(min(own), 4)
 
 
@@ -74,7 +78,7 @@ def _token(value: Any) -> Token:
         return value
     if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
         return tuple(value)
-    raise DataError(f"a token must be a string or a list of strings, not {json.dumps(value)}")
+    raise DataError(f"a token must be a string or a list of strings, not {shortened(json.dumps(value))}")
 
 
 def _labels(value: Any) -> Labels | None:
@@ -87,7 +91,7 @@ def _labels(value: Any) -> Labels | None:
 
 def _label(value: Any) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise DataError(f"a label must be a non-empty string, not {json.dumps(value)}")
+        raise DataError(f"a label must be a non-empty string, not {shortened(json.dumps(value))}")
     return value
 
 
@@ -102,5 +106,5 @@ def _marks(value: Any) -> list[Span] | None:
 def _mark(value: Any) -> Span:
     fields = [value.get(key) for key in ("start", "end", "label")] if isinstance(value, dict) else value
     if not isinstance(fields, list) or len(fields) != 3 or not all(type(edge) is int for edge in fields[:2]):
-        raise DataError(f"a span must have start, end and label, with whole numbers: {json.dumps(value)}")
+        raise DataError(f"a span must have start, end and label, with whole numbers: {shortened(json.dumps(value))}")
     return Span(_label(fields[2]), fields[0], fields[1])

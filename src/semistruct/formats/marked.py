@@ -5,31 +5,72 @@ Spans count characters here, not tokens.
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 
 from semistruct.corpus import Example, Labels, Token
-from semistruct.errors import DataError
-from semistruct.labels import Span, spans
+from semistruct.errors import DataError, DataWarning, quoted, shortened
+from semistruct.labels import OUTSIDE, Span, encode, scheme_of, spans
 from semistruct.tokens import tokenize
 
 
-def example(text: str, marks: Iterable[Span] | None, outside: str | None, line: int) -> Example:
-    """The tokens of `text`, cut also where a mark begins or ends, so that each has one label.
+@dataclass
+class Reader:
+    """Makes examples of the marked texts of one file.
 
-    Tokens in no mark are labelled `outside`; marks=None means that nothing is labelled.
+    outside  the label of tokens in no mark, None if it is unknown
+    scheme   that the labels are to be in; in a plain one, two marks of one label that touch become one, with a warning
     """
-    _, offsets = tokenize(text)
-    if not offsets:
-        raise DataError("the sequence has no tokens")
-    labels = None
-    if marks is not None:
-        marks = sorted(marks, key=lambda m: m.start)
-        _check(marks, len(text))
-        offsets = _cut(offsets, [edge for m in marks for edge in (m.start, m.end)])
-        labels = known(_label(marks, a, outside) for a, _ in offsets)
-    return Example([text[a:b] for a, b in offsets], labels, text, offsets, line)
+
+    source: str
+    outside: str | None = None
+    scheme: str | None = None
+    warned: bool = False
+
+    def example(self, text: str, marks: Iterable[Span] | None, line: int) -> Example:
+        """The tokens of `text`, cut also where a mark begins or ends, so that each has one label.
+
+        marks=None means that nothing is labelled.
+        """
+        _, offsets = tokenize(text)
+        if not offsets:
+            raise DataError("the sequence has no tokens")
+        labels = None
+        if marks is not None:
+            marks = sorted(marks, key=lambda m: m.start)
+            _check(marks, len(text))
+            offsets = _cut(offsets, [edge for m in marks for edge in (m.start, m.end)])
+            labels = known(self._labels(marks, [a for a, _ in offsets], line))
+        return Example([text[a:b] for a, b in offsets], labels, text, offsets, line)
+
+    def _labels(self, marks: list[Span], starts: list[int], line: int) -> Labels:
+        """The labels of the tokens that begin at `starts`."""
+        owners = [_mark_at(marks, a) for a in starts]
+        runs, at = [], 0  # (tokens of one mark or between two, whether in a mark)
+        for mark, run in groupby(owners):
+            end = at + len(list(run))
+            runs.append((Span((self.outside or OUTSIDE) if mark is None else mark.label, at, end), mark is not None))
+            at = end
+        inside = [span for span, _ in runs if span.label != OUTSIDE]
+        # Labels with prefixes are in a scheme already; `stream` converts them.
+        scheme = self.scheme if self.scheme and scheme_of(s.label for s in inside) == "plain" else "plain"
+        for (one, marked), (two, too) in pairwise(runs):
+            if scheme == "plain" and marked and too and one.label == two.label:
+                self._warn(one.label, line)
+        labels = encode(inside, len(starts), scheme)
+        return [None if m is None and self.outside is None else y for m, y in zip(owners, labels, strict=True)]
+
+    def _warn(self, label: str, line: int) -> None:
+        if self.warned or scheme_of([label]) != "plain":
+            return
+        self.warned = True
+        problem = (
+            f"two spans of {quoted(label)} touch, and become one in plain labels; keep them apart with the scheme bio"
+        )
+        warnings.warn(f"{self.source}:{line}: {problem}", DataWarning, stacklevel=2)
 
 
 def known(labels: Iterable[str | None]) -> Labels | None:
@@ -51,9 +92,19 @@ def text_of(example: Example) -> tuple[str, list[tuple[int, int]]]:
 
 
 def marks_of(example: Example) -> list[Span]:
-    """The labelled spans of an example as stretches of its text; "O" and unknown tokens are in none."""
+    """The labelled spans of an example as stretches of its text.
+
+    Unknown tokens are in none; nor are those labelled "O", unless there are unknown ones to tell them from.
+    """
     _, offsets = text_of(example)
-    return [Span(s.label, offsets[s.start][0], offsets[s.end - 1][1]) for s in spans(example.labels or [])]
+    labels = example.labels or []
+    found = spans(labels)
+    if (scheme := scheme_of(s.label for s in found)) != "plain":
+        raise DataError(f"the label {quoted(found[0].label)} of a span would be read as one of the scheme {scheme}")
+    if None in labels:
+        runs = [list(run) for out, run in groupby(range(len(labels)), lambda t: labels[t] == OUTSIDE) if out]
+        found = sorted([*found, *(Span(OUTSIDE, run[0], run[-1] + 1) for run in runs)], key=lambda s: s.start)
+    return [Span(s.label, offsets[s.start][0], offsets[s.end - 1][1]) for s in found]
 
 
 def word_of(token: Token) -> str:
@@ -64,10 +115,14 @@ def word_of(token: Token) -> str:
 def _check(marks: list[Span], length: int) -> None:
     for m in marks:
         if not 0 <= m.start < m.end <= length:
-            raise DataError(f"span {m.start}-{m.end} is empty or outside the text, which has {length} characters")
+            raise DataError(f"span {_edges(m)} is empty or outside the text, which has {length} characters")
     for m, n in pairwise(marks):
         if n.start < m.end:
-            raise DataError(f"spans {m.start}-{m.end} and {n.start}-{n.end} overlap")
+            raise DataError(f"spans {_edges(m)} and {_edges(n)} overlap")
+
+
+def _edges(mark: Span) -> str:
+    return shortened(f"{mark.start}-{mark.end}")
 
 
 def _cut(offsets: list[tuple[int, int]], edges: list[int]) -> list[tuple[int, int]]:
@@ -79,6 +134,6 @@ def _cut(offsets: list[tuple[int, int]], edges: list[int]) -> list[tuple[int, in
     return pieces
 
 
-def _label(marks: list[Span], position: int, outside: str | None) -> str | None:
+def _mark_at(marks: list[Span], position: int) -> Span | None:
     i = bisect_right(marks, position, key=lambda m: m.start) - 1
-    return marks[i].label if i >= 0 and position < marks[i].end else outside
+    return marks[i] if i >= 0 and position < marks[i].end else None

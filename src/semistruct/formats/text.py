@@ -6,9 +6,9 @@ from semistruct.corpus import Example
 from semistruct.formats import marked
 
 
-def parse(line: str, number: int, outside: str | None) -> Example:
+def parse(line: str, number: int, reader: marked.Reader) -> Example:
     """The tokens of one line."""
-    return marked.example(line, None, outside, number)
+    return reader.example(line, None, number)
 
 
 def render(example: Example) -> str:

@@ -21,7 +21,7 @@ def parse(lines: Iterable[str], source: str, label_column: int | str | None) -> 
     """The sequences of a file; `label_column` is the line of the labels, from 0, negative from below."""
     head = height = 0
     label: int | None = None
-    for first, rows in columns.blocks(lines, columns.by_blank):
+    for first, rows in columns.blocks(lines, columns.by_blank, _is_blank):
         if not head:
             head, height = first, len(rows)
             default = FIRST if label_column is None and height > 1 else label_column
@@ -41,6 +41,12 @@ def parse(lines: Iterable[str], source: str, label_column: int | str | None) -> 
 
 def render(example: Example) -> str:
     """The labels, `?` where unknown, the words and any further columns, and a blank line."""
-    rows = [row.split(" ") for row in columns.render(example, " ").split("\n") if row]
-    *tokens, labels = zip(*rows, strict=True)
+    *tokens, labels = zip(*columns.rows_of(example, r"[ \t\n\r]|^\s*$"), strict=True)
+    if any(line[0] == columns.DOCSTART for line in (labels, *tokens)):
+        raise DataError(f"a line that begins with {columns.DOCSTART} would be read as a separator; use jsonl instead")
     return "\n".join(map(" ".join, (labels, *tokens))) + "\n\n"
+
+
+def _is_blank(line: str) -> bool:
+    """Whether a line has no fields; the rarer white space of Unicode is a field."""
+    return not columns.by_blank(line)
