@@ -16,11 +16,13 @@ def main(argv: list[str] | None = None) -> None:
     """
     from semistruct.cli.app import app
     from semistruct.cli.compiling import telling
+    from semistruct.cli.ending import watched_output
 
     with warnings.catch_warnings(), telling():
         warnings.showwarning = _tell
         try:
-            app(argv, prog_name="semistruct")
+            with watched_output():
+                app(argv, prog_name="semistruct")
         except SemistructError as err:
             print(f"semistruct: {err}", file=sys.stderr)
             sys.exit(2)

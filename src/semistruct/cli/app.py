@@ -65,7 +65,7 @@ citations-codl, citations-daso, headers. A file of that name in the working dire
 @app.callback(invoke_without_command=True)
 def version(show: Annotated[bool, Option("--version", help="Show the version.", is_eager=True)] = False) -> None:
     if show:
-        typer.echo(f"semistruct {__version__}")
+        print(f"semistruct {__version__}")
         raise typer.Exit
 
 

@@ -12,7 +12,7 @@ from typer import Option
 
 from semistruct.cli.options import AsJson, Features, Jobs, Labelled, Quiet, Reading, RulesFile, rules_of
 from semistruct.cli.output import check_writable, print_result, status_line, table, time_left
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, quoted
 from semistruct.files import refuse_overwriting
 
 EPILOG = "Example: semistruct curve refs.tsv -u pool.txt -r citations -o curve.png"
@@ -76,7 +76,7 @@ def _numbers(text: str | None) -> list[int] | None:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise ParameterError(f"--sizes is {text!r}, expected numbers such as 5,10,20") from None
+        raise ParameterError(f"--sizes is {quoted(text)}, expected numbers such as 5,10,20") from None
 
 
 @contextmanager

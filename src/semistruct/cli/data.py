@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from semistruct.cli.options import AsJson
 from semistruct.cli.output import print_result
-from semistruct.errors import ParameterError, meant
+from semistruct.errors import ParameterError, meant, quoted
 
 data_app = typer.Typer(
     help="Corpora: fetch public ones, make synthetic ones.",
@@ -85,7 +85,7 @@ def make(
     from semistruct.formats import write
 
     if name not in GENERATORS:
-        raise ParameterError(f"there is no synthetic corpus {name!r}; {meant(name, GENERATORS)}")
+        raise ParameterError(f"there is no synthetic corpus {quoted(name)}; {meant(name, GENERATORS)}")
     write(GENERATORS[name](n, seed=seed), output, to)
 
 

@@ -6,10 +6,9 @@ import statistics
 import time
 from pathlib import Path
 
-from rich.console import Console
 from rich.text import Text
 
-from semistruct.cli.output import status_line, table
+from semistruct.cli.output import results, status_line, table
 from semistruct.corpus import Example
 from semistruct.datasets import make_citations
 from semistruct.files import make_folder
@@ -30,7 +29,7 @@ COLOURS = {
 def run(folder: Path, seed: int, jobs: int | None) -> None:
     """Train with growing numbers of labels, print a table, save a plot and the last model."""
     make_folder(folder)
-    console = Console(highlight=False)
+    console = results()
     console.print("[bold]semistruct[/bold] learns to split references into fields: author, title, journal, date ...")
     console.print(
         f"Synthetic data: a few labelled references, a pool of {N_POOL} without labels, and the rules for references\n"

@@ -10,13 +10,13 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from semistruct.errors import ParameterError, meant
+from semistruct.errors import ParameterError, meant, quoted
 from semistruct.methods import METHODS, SequenceLabeller, load
 
 
 def method_of(name: str) -> type[SequenceLabeller]:
     if name not in METHODS:
-        raise ParameterError(f"there is no method {name!r}; {meant(name, METHODS)}")
+        raise ParameterError(f"there is no method {quoted(name)}; {meant(name, METHODS)}")
     return METHODS[name]
 
 

@@ -15,7 +15,7 @@ from semistruct import metrics
 from semistruct.cli.options import Obeying, Reading
 from semistruct.cli.output import table
 from semistruct.corpus import Corpus, Example, Labels
-from semistruct.errors import DataError, ModelError, RuleWarning
+from semistruct.errors import DataError, ModelError, RuleWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
 from semistruct.formats import stream, write
@@ -168,7 +168,7 @@ def _broken(rules: Rules, gold: Corpus, predicted: list[Labels | None], labels: 
 def _refuse_unseen(gold: Corpus, labels: Sequence[str]) -> None:
     for label, where in gold.unseen(labels).items():
         hint = "use --unseen-labels to count it as an error"
-        raise DataError(f"{where}: the model has never seen the label {label!r}; {hint}")
+        raise DataError(f"{where}: the model has never seen the label {quoted(label)}; {hint}")
 
 
 def evaluation_report(result: dict[str, Any]) -> Iterator[Any]:

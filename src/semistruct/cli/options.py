@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
     from semistruct.corpus import Corpus
@@ -74,7 +74,7 @@ class Reading:
             try:
                 column = int(str(self.label_column))
             except ValueError:
-                problem = f"--label-column is {self.label_column!r}, expected a number or 'none'"
+                problem = f"--label-column is {quoted(self.label_column)}, expected a number or 'none'"
                 raise ParameterError(problem) from None
         return {**asdict(self), "label_column": column}
 

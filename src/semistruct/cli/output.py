@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from semistruct.errors import DataError
 
@@ -21,18 +21,36 @@ live: list[Any] = []
 def print_result(result: dict[str, Any], as_json: bool, report: Any) -> None:
     """Print a record: as JSON, or the parts of `report(result)`."""
     if as_json:
-        print(json.dumps(result, ensure_ascii=False))
+        text = json.dumps(result, ensure_ascii=False)
+        print(text if _printable(text) == text else json.dumps(result))
         return
-    from rich.console import Console
     from rich.text import Text
 
-    class Report(Console):
-        def on_broken_pipe(self) -> None:  # would exit with 1
-            raise BrokenPipeError
-
-    console = Report(file=sys.stdout, highlight=False)
+    console = results()
     for part in report(result):
         console.print(part, markup=False, soft_wrap=isinstance(part, str | Text))
+
+
+def results() -> Any:
+    """The console of results, on standard output."""
+    from rich.console import Console
+
+    return Console(file=cast(TextIO, _Printable()), highlight=False)
+
+
+class _Printable:
+    """Standard output, with escapes for characters that its encoding does not have, such as half a character."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stdout, name)
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(_printable(text))
+
+
+def _printable(text: str) -> str:
+    encoding = sys.stdout.encoding or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> Table:

@@ -15,7 +15,7 @@ from typer import Argument, Option
 from semistruct.cli.ending import INTERRUPTED
 from semistruct.cli.options import AsJson, Jobs
 from semistruct.cli.output import print_result, status_line, time_left
-from semistruct.errors import ParameterError, meant
+from semistruct.errors import ParameterError, meant, quoted
 from semistruct.files import make_folder
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def reproduce(
 
 def _one_of(what: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise ParameterError(f"{what} is {value!r}; {meant(value, allowed)}")
+        raise ParameterError(f"{what} is {quoted(value)}; {meant(value, allowed)}")
 
 
 def _material(corpus: str, folder: Path | None, quick: bool) -> Material:

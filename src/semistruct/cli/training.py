@@ -14,7 +14,7 @@ from semistruct.cli.options import BesideModel
 from semistruct.cli.output import check_writable, table
 from semistruct.cli.progress import watching
 from semistruct.corpus import Corpus
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, quoted
 from semistruct.fitting.path import PathMethod
 from semistruct.methods import METHODS
 from semistruct.rules import Rules
@@ -100,7 +100,7 @@ def _warn_of_unseen(data: Data, rules: Rules | None) -> None:
     """Warn of labels that only the dev data has: a typing error, or too few labelled sequences."""
     known = (rules or Rules([])).all_labels(data.labelled.label_set)
     for label, where in data.dev.unseen(known).items() if data.dev else ():
-        problem = f"no labelled sequence has the label {label!r}; on dev data it counts as an error"
+        problem = f"no labelled sequence has the label {quoted(label)}; on dev data it counts as an error"
         warnings.warn(f"{where}: {problem}", stacklevel=2)
 
 
