@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 import regex
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from semistruct.errors import ParameterError, meant, nearest
+from semistruct.errors import ParameterError, meant, nearest, quoted
 from semistruct.rules.events import Event
-from semistruct.rules.words import CLASSES
+from semistruct.rules.words import CLASSES, compiled
 
 HARD = 1e6
 """The weight of a hard rule, a thousand times that of others."""
@@ -20,6 +20,8 @@ HARD = 1e6
 OPEN_WEIGHT = 1000.0
 """The weight of a rule where none was given, more than any score; for its weight in prediction see `fitting.trust`."""
 
+LARGEST = 1_000_000
+"""The largest number of blocks or tokens that a rule may ask for."""
 
 PLAIN = {
     r", (unable to parse string as|got) .*": "",
@@ -78,23 +80,20 @@ def _as_texts(value: Any) -> Any:
 
 
 def _compiles(pattern: str) -> str:
-    try:
-        regex.compile(pattern)
-    except regex.error as err:
-        raise ValueError(f"the pattern {pattern!r} does not compile: {err}") from None
+    compiled(pattern)
     return pattern
 
 
 def _no_slip(mark: str) -> str:
     """Refuse a single word that is almost the name of a class: it is a typing error rather than a pattern."""
     if mark not in CLASSES and regex.fullmatch(r"[\w-]+", mark) and (near := nearest(mark, CLASSES)):
-        raise ValueError(f"unknown mark {mark!r}; did you mean {near!r}? (as a pattern, write '({mark})')")
+        raise ValueError(f"unknown mark {quoted(mark)}; did you mean {quoted(near)}? (as a pattern, write '({mark})')")
     return mark
 
 
 def _one_token(word: str) -> str:
     if len(word.split()) > 1:
-        raise ValueError(f"a word is one token, so {word!r} is never found (a pattern may have blanks)")
+        raise ValueError(f"a word is one token, so {quoted(word)} is never found (a pattern may have blanks)")
     return word
 
 
@@ -118,7 +117,7 @@ Mark = Annotated[str, AfterValidator(_no_slip), AfterValidator(_compiles)]
 Marks = Annotated[tuple[Mark, ...], BeforeValidator(_as_list), Field(min_length=1)]
 Pattern_ = Annotated[str, AfterValidator(_compiles)]
 Share = Annotated[float, Field(ge=0, le=1)]
-Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Amount = Annotated[float, Field(ge=0, le=LARGEST)]
 ShareRange = Share | Annotated[tuple[Share | None, Share | None], AfterValidator(_in_order)]
 AmountRange = Amount | Annotated[tuple[Amount | None, Amount | None], AfterValidator(_in_order)]
 Level = Literal["instance", "corpus"]
@@ -153,7 +152,7 @@ class Rule(BaseModel):
             fields[self.key] = value
         for name in fields:
             if name not in type(self).model_fields:
-                problem = f"{self.key}: there is no entry {name!r}; {meant(name, type(self).model_fields)}"
+                problem = f"{self.key}: there is no entry {quoted(name)}; {meant(name, type(self).model_fields)}"
                 raise EntryError(problem, (name,))
         try:
             super().__init__(**fields)
@@ -242,7 +241,8 @@ def _has_number(kind: Any) -> bool:
 
 def unknown_label(label: str, labels: Sequence[str]) -> str:
     """The message for an unknown label, with the one that was probably meant."""
-    return f"unknown label {label!r}; {meant(label, labels)} (a label without examples can be declared under `labels`)"
+    hint = "(a label without examples can be declared under `labels`)"
+    return f"unknown label {quoted(label)}; {meant(label, labels)} {hint}"
 
 
 def weight_text(weight: float | str) -> str:
@@ -267,7 +267,7 @@ def explain(err: ValidationError, key: str = "") -> tuple[str, tuple[int | str, 
         return ("a range has two ends", where) if isinstance(where[-1], int) else (f"{message}: {place}", where)
     if kind.endswith(("_parsing", "_type")):
         message = " or ".join([message, *(str(e["ctx"]["expected"]) for e in errors if _is_word_instead(e, where))])
-    return f"{place + ': ' if place else ''}{message}, found {first['input']!r:.60}", where
+    return f"{place + ': ' if place else ''}{message}, found {quoted(first['input'])}", where
 
 
 def _in_plain_words(message: str) -> str:

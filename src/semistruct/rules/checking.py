@@ -16,7 +16,7 @@ from itertools import combinations
 from math import inf, isfinite, sqrt
 from typing import Any
 
-from semistruct.errors import DataError
+from semistruct.errors import DataError, quoted
 from semistruct.features.encoder import form_of
 from semistruct.features.words import word_of
 from semistruct.rules.base import Rule, Term
@@ -288,7 +288,7 @@ def contradictions(rules: Rules, X: Sequence[Sequence[Any]], labels: Sequence[st
         why = _clash(s, t, labels)
         if why is None and _leave_no_label(s, t, labels) and (both := tokens_of(k) & tokens_of(m)):
             n, place = min(both)
-            why = f"no label is left for the token {word_of(X[n][place])!r}"
+            why = f"no label is left for the token {quoted(word_of(X[n][place]))}"
         if why is not None:
             found[i, j] = why
     return [Contradiction(i, j, why) for (i, j), why in sorted(found.items())]

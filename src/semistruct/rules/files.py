@@ -17,6 +17,7 @@ further rules that are wrong.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files as resources
 from pathlib import Path
@@ -24,13 +25,14 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from semistruct.errors import DataError, ParameterError, meant
+from semistruct.errors import DataError, ParameterError, meant, quoted
 from semistruct.rules.base import EntryError, Rule, unknown_label
 from semistruct.rules.vocabulary import VOCABULARY
 
 LONGEST = 1_000_000  # bytes of a rules file
 DEEPEST = 8  # levels of nesting; rules need five
 
+HALF = re.compile("[\ud800-\udfff]")
 QUOTE = "quote a word that begins with &, * or !"
 SHIPPED = resources("semistruct.rules") / "shipped"
 
@@ -72,14 +74,21 @@ def read_rules(path: str | os.PathLike[str]) -> Listed:
 
 def parse_rules(text: str, source: str) -> Listed:
     """The rules that a text in YAML holds; messages call it `source`."""
+    loader = None
     try:
-        root = yaml.compose(text, Loader=_Loader)
+        loader = _Loader(text)
+        root = loader.get_single_node()
     except yaml.reader.ReaderError as err:
         line = text.count("\n", 0, err.position) + 1
-        raise DataError.at(source, line, f"not YAML: the character {chr(err.character)!r} is not allowed") from None
+        raise DataError.at(
+            source, line, f"not YAML: the character {quoted(chr(err.character))} is not allowed"
+        ) from None
     except yaml.MarkedYAMLError as err:
         mark = err.problem_mark or err.context_mark
         raise DataError.at(source, mark.line + 1 if mark else None, _complaint(err)) from None
+    except (ValueError, OverflowError):  # of chr and int, for an escape or a version that is out of range
+        where = loader.line + 1 if loader else None
+        raise DataError.at(source, where, "not YAML: there is no character or number like that") from None
     try:
         return _Reader().listed(root)
     except _Mistake as err:
@@ -103,7 +112,7 @@ def load_rules(data: Mapping[str, Any]) -> list[Rule]:
     rules = []
     for i, entry in enumerate(data["rules"], 1):
         if not isinstance(entry, Mapping):
-            raise DataError(f"rule {i}: {entry!r:.60} is not a mapping")
+            raise DataError(f"rule {i}: {quoted(entry)} is not a mapping")
         rules.append(VOCABULARY[rule_name(entry)](**entry))
     return rules
 
@@ -118,7 +127,7 @@ def rule_name(entry: Iterable[str]) -> str:
         raise ParameterError(f"{found[0]} and {found[1]} are two rules; begin each with its own dash")
     other = {field for rule in VOCABULARY.values() for field in rule.model_fields}
     strange = next((key for key in keys if key not in other), keys[0] if keys else "")
-    raise ParameterError(f"there is no rule {strange!r}; {meant(strange, VOCABULARY)}")
+    raise ParameterError(f"there is no rule {quoted(strange)}; {meant(strange, VOCABULARY)}")
 
 
 def _complaint(err: yaml.MarkedYAMLError) -> str:
@@ -175,7 +184,7 @@ class _Reader:
         parts = self.entries(root, "expected `rules:` and a list")
         for key, (_, at) in parts.items():
             if key not in ("labels", "rules"):
-                raise self.error(at, f"there is no part {key!r}; {meant(key, ['labels', 'rules'])}")
+                raise self.error(at, f"there is no part {quoted(key)}; {meant(key, ['labels', 'rules'])}")
         if "rules" not in parts:
             raise self.error(root, "expected `rules:` and a list")
         labels = None
@@ -231,6 +240,8 @@ class _Reader:
         if not isinstance(node, yaml.ScalarNode) or not node.value:
             found = "nothing" if isinstance(node, yaml.ScalarNode) else "a list or a mapping"
             raise self.error(node, f"{where}: expected a text, found {found}")
+        if HALF.search(node.value):
+            raise self.error(node, f"{where}: {quoted(node.value)} has half a character, which no text can hold")
         return str(node.value)
 
     def items(self, node: yaml.Node, wanted: str) -> list[yaml.Node]:
@@ -246,7 +257,9 @@ class _Reader:
         for key, value in node.value:
             name = self.text(key, "before a colon")
             if name in found:
-                raise self.error(key, f"{name!r} is given twice, first in line {found[name][1].start_mark.line + 1}")
+                raise self.error(
+                    key, f"{quoted(name)} is given twice, first in line {found[name][1].start_mark.line + 1}"
+                )
             found[name] = value, key
         return found
 

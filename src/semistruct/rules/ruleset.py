@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, quoted
 from semistruct.rules.base import Rule, Term, unknown_label, weight_text
 from semistruct.rules.files import dump_rule, load_rules, parse_rules, read_rules
 from semistruct.rules.tables import RuleTables, compile_rules
@@ -31,13 +31,13 @@ class Rules:
         self, rules: Iterable[Rule], labels: Iterable[str] | None = None, *, lines: tuple[int, ...] = ()
     ) -> None:
         if isinstance(rules, str | os.PathLike):
-            raise ParameterError(f"Rules({rules!r:.60}): expected rules; those of a file: Rules.from_file")
+            raise ParameterError(f"Rules({quoted(rules)}): expected rules; those of a file: Rules.from_file")
         self.rules = tuple(rules)
         self.lines = lines  # where the rules stand in their file, if they are of one
         self.labels = None if labels is None else tuple(sorted(set(labels)))
         for rule in self.rules:
             if not isinstance(rule, Rule):
-                raise ParameterError(f"Rules: {rule!r:.60} is not a rule")
+                raise ParameterError(f"Rules: {quoted(rule)} is not a rule")
         if self.labels is not None:
             self.check_labels(self.labels)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import regex
 
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, quoted, shortened
 from semistruct.features.steps import LINE_BREAKS
 from semistruct.features.words import is_punctuation
 
@@ -40,13 +41,34 @@ class WordTest:
         return any(_matches(pattern, word) for pattern in self.patterns)
 
 
-_compiled = cache(regex.compile)
+SKIPPED = regex.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]", regex.DOTALL)  # escapes and sets of characters
+CALL = regex.compile(r"\(\?(?:R\b|[+-]?\d|&|P>)")
+
+
+@cache
+def compiled(pattern: str) -> Any:
+    """The pattern, or a ValueError that says why it cannot be one.
+
+    Calls of groups are refused: without end they take all memory before they fail.
+    """
+    try:
+        if CALL.search(SKIPPED.sub("", pattern)):
+            raise ValueError("it calls itself or a group, which rules may not")
+        return regex.compile(pattern)
+    except regex.error as err:
+        problem = shortened(str(err))
+    except (RecursionError, MemoryError, OverflowError):
+        problem = "it is nested too deeply or too large"
+    raise ValueError(f"the pattern {quoted(pattern)} does not compile: {problem}") from None
 
 
 def _matches(pattern: str, word: str) -> bool:
     try:
-        return _compiled(pattern).fullmatch(word, timeout=PATIENCE) is not None
+        return compiled(pattern).fullmatch(word, timeout=PATIENCE) is not None
     except TimeoutError:
         raise ParameterError(
-            f"the pattern {pattern!r} takes more than {PATIENCE:g} s on the word {word!r:.40}; simplify it"
+            f"the pattern {quoted(pattern)} takes more than {PATIENCE:g} s on the word {quoted(word)}; simplify it"
         ) from None
+    except MemoryError:
+        problem = f"the pattern {quoted(pattern)} takes too much memory on the word {quoted(word)}; simplify it"
+        raise ParameterError(problem) from None

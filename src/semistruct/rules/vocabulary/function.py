@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import model_validator
 
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, quoted
 from semistruct.rules.base import Level, Rule, Term
 from semistruct.rules.events import FunctionEvent
 
@@ -54,4 +54,4 @@ class Function(Rule):
             raise ParameterError(f"rule {self.text!r} fails on {where}: {type(err).__name__}: {err}") from err
         if isinstance(value, Real | np.bool_) and isfinite(value):
             return float(value)
-        raise ParameterError(f"rule {self.text!r} returns {value!r:.40} on {where}, expected a finite number")
+        raise ParameterError(f"rule {self.text!r} returns {quoted(value)} on {where}, expected a finite number")
