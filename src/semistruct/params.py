@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, quoted
 from semistruct.rules import Rules
 
 
@@ -88,7 +88,7 @@ def check_params(estimator: Any) -> None:
     for name, value in estimator.get_params(deep=False).items():
         check = estimator.checks.get(name) or SHARED.get(name)
         if check and not check.test(value):
-            raise ParameterError(f"{type(estimator).__name__}({name}={value!r}): {name} must be {check.words}")
+            raise ParameterError(f"{type(estimator).__name__}({name}={quoted(value)}): {name} must be {check.words}")
         if isinstance(value, BaseEstimator):
             check_params(value)
 

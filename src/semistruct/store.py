@@ -27,7 +27,7 @@ from safetensors.numpy import save as save_arrays
 
 from semistruct._version import __version__
 from semistruct.chain.inference import ChainWeights
-from semistruct.errors import ModelError
+from semistruct.errors import ModelError, quoted
 from semistruct.features import Encoder, Features
 from semistruct.files import replacing
 from semistruct.model import Model
@@ -97,7 +97,7 @@ def _plain(value: Any) -> Any:
     """A numpy number as a number of Python."""
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"a model file cannot hold {value!r}, a {type(value).__name__}")
+    raise TypeError(f"a model file cannot hold {quoted(value)}, a {type(value).__name__}")
 
 
 def _members(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]:
@@ -106,7 +106,7 @@ def _members(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]:
         with zipfile.ZipFile(path) as archive:
             for member in archive.infolist():
                 if member.filename not in MEMBERS:
-                    raise ModelError(f"{path}: not a semistruct model: it holds {member.filename!r}")
+                    raise ModelError(f"{path}: not a semistruct model: it holds {quoted(member.filename)}")
                 if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise zipfile.BadZipFile
                 if member.file_size > max(SMALL, MAX_RATIO * member.compress_size):

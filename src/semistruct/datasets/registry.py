@@ -10,7 +10,7 @@ from typing import Any
 from semistruct.datasets import conversion
 from semistruct.datasets.fetching import Remote, Show, cache_folder, cached
 from semistruct.datasets.grammar import texts
-from semistruct.errors import DataError, ParameterError, meant
+from semistruct.errors import DataError, ParameterError, meant, quoted
 
 TERMS = "other people's data, not part of semistruct: check the terms at its origin before you pass it on"
 
@@ -60,5 +60,5 @@ def get(name: str, *, place: str | None = None, show: Show | None = None) -> con
 
 def named(name: str) -> Known:
     if name not in CORPORA:
-        raise ParameterError(f"there is no corpus {name!r}; {meant(name, CORPORA)}")
+        raise ParameterError(f"there is no corpus {quoted(name)}; {meant(name, CORPORA)}")
     return CORPORA[name]

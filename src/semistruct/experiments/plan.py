@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from semistruct.errors import ParameterError, meant
+from semistruct.errors import ParameterError, meant, quoted
 from semistruct.experiments.lineup import applying
 from semistruct.experiments.material import ALL, Material
 
@@ -69,7 +69,7 @@ def chosen_methods(corpus: str, wanted: str | None, quick: bool) -> list[str]:
     asked = [part.strip() for part in wanted.split(",") if part.strip()]
     for name in asked:
         if name not in there:
-            raise ParameterError(f"there is no method {name!r} for {corpus}; {meant(name, there)}")
+            raise ParameterError(f"there is no method {quoted(name)} for {corpus}; {meant(name, there)}")
     if not asked:
         raise ParameterError(f"--methods is empty; there are {', '.join(there)}")
     return [name for name in there if name in asked]
@@ -80,6 +80,6 @@ def chosen_sizes(material: Material, wanted: str | None, quick: bool) -> list[st
     parts = [part.strip() for part in wanted.split(",")] if wanted else [*(QUICK_SIZES if quick else ("5", "20", ALL))]
     for part in parts:
         if part != ALL and not (part.isdecimal() and int(part) > 0):
-            raise ParameterError(f"--sizes: {part!r} is neither a number > 0 nor '{ALL}'")
+            raise ParameterError(f"--sizes: {quoted(part)} is neither a number > 0 nor '{ALL}'")
     unique = {material.labelled(part): part for part in (p if p == ALL else str(int(p)) for p in parts)}
     return [unique[n] for n in sorted(unique)]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from semistruct._version import __version__
-from semistruct.errors import DataError
+from semistruct.errors import DataError, quoted
 from semistruct.experiments.plan import Config, Frame
 
 Record = dict[str, Any]
@@ -73,7 +73,9 @@ class Results:
         wanted = asdict(self.frame)
         for key, value in record["frame"].items():
             if value != wanted[key]:
-                raise DataError.at(self.path, number, f"these are results with {key} {value!r}, not {wanted[key]!r}")
+                raise DataError.at(
+                    self.path, number, f"these are results with {key} {quoted(value)}, not {quoted(wanted[key])}"
+                )
         if record["digest"] != self.digest:
             raise DataError.at(self.path, number, "these are results on other data (its checksum differs)")
 

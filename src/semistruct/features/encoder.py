@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from semistruct.batch import SequenceBatch, starts
-from semistruct.errors import DataError
+from semistruct.errors import DataError, quoted
 from semistruct.features.sources import Given, Look, Rows, Templated, split_name
 from semistruct.features.templates import Features
 
@@ -35,7 +35,7 @@ class Vocabulary(dict[str, int]):
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
-            raise DataError(f"a feature is {name!r:.40}, expected a string")
+            raise DataError(f"a feature is {quoted(name)}, expected a string")
         number = self[name] = len(self)
         return number
 
@@ -136,7 +136,7 @@ def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:
     where = f"{name} data: " if name else ""
     for i, x in enumerate(X):
         if isinstance(x, str) or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
-            raise DataError(f"{where}sequence {i} is {x!r:.40}, expected a list of tokens or of features")
+            raise DataError(f"{where}sequence {i} is {quoted(x)}, expected a list of tokens or of features")
     found = {_form(kind) for kind in set(map(type, chain.from_iterable(X)))}
     if not found:
         raise DataError(f"{where}there are no tokens in the data")
@@ -144,7 +144,7 @@ def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:
         return form
     expected = like or _form(type(next(chain.from_iterable(X)))) or "tokens, feature lists or dictionaries"
     i, item = next((i, item) for i, x in enumerate(X) for item in x if _form(type(item)) != expected)
-    raise DataError(f"{where}sequence {i} holds {item!r:.40}, expected {expected} as before it")
+    raise DataError(f"{where}sequence {i} holds {quoted(item)}, expected {expected} as before it")
 
 
 def _form(kind: type) -> str | None:

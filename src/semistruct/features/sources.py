@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from semistruct.batch import ranges, starts
-from semistruct.errors import DataError
+from semistruct.errors import DataError, quoted
 from semistruct.features.templates import Features
 
 LABEL = re.compile(r"[a-z]+(?:\([^)]*\))?(?==)")
@@ -81,7 +81,9 @@ def _name_and_value(key: str, value: Any, i: int, t: int) -> tuple[str, float]:
     except (TypeError, ValueError):
         number = float("nan")
     if not isfinite(number):
-        raise DataError(f"sequence {i}, token {t}: feature {key!r} is {value!r}, expected a string or a finite number")
+        raise DataError(
+            f"sequence {i}, token {t}: feature {quoted(key)} is {quoted(value)}, expected a string or a finite number"
+        )
     return key, number
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from semistruct.errors import ParameterError, meant
+from semistruct.errors import ParameterError, meant, quoted
 from semistruct.features import sequences, steps, words
 from semistruct.features.registry import FILES, SEQUENCES, STEPS, WORDS
 
@@ -78,7 +78,7 @@ class Features:
                 else:
                     out.sequences.append((label, SEQUENCES[name](*given)))
             except TypeError:
-                raise ParameterError(f"features: wrong number of arguments in {spec!r}") from None
+                raise ParameterError(f"features: wrong number of arguments in {quoted(spec)}") from None
         return out
 
 
@@ -100,11 +100,15 @@ def parse(spec: str) -> tuple[str, str, range]:
     """The name, the argument text and the offsets of one template."""
     match = SPEC.fullmatch(spec.strip())
     if not match:
-        raise ParameterError(f"features: cannot read {spec!r}; a template looks like 'lower[-1..1]' or 'suffix(2-4)'")
+        raise ParameterError(
+            f"features: cannot read {quoted(spec)}; a template looks like 'lower[-1..1]' or 'suffix(2-4)'"
+        )
     name, args = match["name"], match["args"] or ""
     known = {**WORDS, **SEQUENCES, "steps": None}
     if name not in known:
-        raise ParameterError(f"features: there is no template or feature set {name!r}; {meant(name, [*SETS, *known])}")
+        raise ParameterError(
+            f"features: there is no template or feature set {quoted(name)}; {meant(name, [*SETS, *known])}"
+        )
     if name == "steps" and args not in STEPS:
         raise ParameterError(f"features: steps({args}) is unknown; there are {', '.join(STEPS)}")
     if match["low"] is None:
@@ -113,7 +117,7 @@ def parse(spec: str) -> tuple[str, str, range]:
         raise ParameterError(f"features: {name} looks at the whole sequence and takes no window")
     low, high = int(match["low"]), int(match["high"] or match["low"])
     if low > high:
-        raise ParameterError(f"features: the window of {spec!r} is empty")
+        raise ParameterError(f"features: the window of {quoted(spec)} is empty")
     return name, args, range(low, high + 1)
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from semistruct.corpus import Token
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, quoted
 from semistruct.features.registry import WORDS, template
 
 Values = list[str]
@@ -117,7 +117,7 @@ def column(number: str) -> WordTemplate:
     def values(token: Token) -> Values:
         if isinstance(token, str) or k >= len(token):
             found = 1 if isinstance(token, str) else len(token)
-            raise ParameterError(f"column({k}) needs tokens with {k + 1} columns, {token!r} has {found}")
+            raise ParameterError(f"column({k}) needs tokens with {k + 1} columns, {quoted(token)} has {found}")
         return [token[k]]
 
     return values

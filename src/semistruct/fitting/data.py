@@ -11,7 +11,7 @@ import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.corpus import refuse_corpus
-from semistruct.errors import DataError, RuleWarning, nearest
+from semistruct.errors import DataError, RuleWarning, nearest, quoted
 from semistruct.features import Encoder
 from semistruct.features.encoder import form_of
 from semistruct.rules import Rules
@@ -45,20 +45,23 @@ def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> No
         raise DataError(f"{name} data: there are no labels (y is None)")
     if len(X) != len(y):
         raise DataError(f"{name} data: {len(X)} sequences but {len(y)} label lists")
-    if len(X):
-        form_of(X, name)
+    words = len(X) > 0 and form_of(X, name) == "tokens"
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
         if len(tokens) == 0:
             raise DataError(f"{name} data: sequence {i} has no tokens")
+        if words and any(token in ("", ()) or token[0] == "" for token in tokens):
+            raise DataError(f"{name} data: sequence {i} has an empty token")
         if labels is None:
             continue
         listed = not isinstance(labels, str) and hasattr(labels, "__len__")
         if not listed or len(labels) != len(tokens):
-            found = f"{len(labels)} labels" if listed else f"{labels!r:.40}"
+            found = f"{len(labels)} labels" if listed else quoted(labels)
             raise DataError(f"{name} data: sequence {i} has {len(tokens)} tokens but {found}")
         odd = next((label for label in labels if label is not None and not isinstance(label, str)), None)
         if odd is not None:
-            raise DataError(f"{name} data: sequence {i} has the label {odd!r}, expected a string or None")
+            raise DataError(f"{name} data: sequence {i} has the label {quoted(odd)}, expected a string or None")
+        if "" in labels:
+            raise DataError(f"{name} data: sequence {i} has an empty label, expected a text or None")
 
 
 def is_known(labels: Sequence[Any] | None) -> bool:
@@ -82,8 +85,8 @@ def _warn_of_strange_labels(seen: set[str], declared: set[str]) -> None:
         return  # the rules declare further labels only
     for label in strange:
         near = nearest(label, declared)
-        hint = f"did you mean {near!r}?" if near else "if it is right, add it there"
-        problem = f"label {label!r} of the data is not among the labels of the rules; {hint}"
+        hint = f"did you mean {quoted(near)}?" if near else "if it is right, add it there"
+        problem = f"label {quoted(label)} of the data is not among the labels of the rules; {hint}"
         warnings.warn(problem, RuleWarning, stacklevel=4)
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from semistruct import metrics, params, store
-from semistruct.errors import DataError, ModelError, ParameterError
+from semistruct.errors import DataError, ModelError, ParameterError, quoted, shortened
 from semistruct.fitting.standing import Line, RuleReport
 from semistruct.model import Model
 from semistruct.rules import Rule, Rules
@@ -76,7 +76,7 @@ class SequenceLabeller(BaseEstimator):
         if n_best is None:
             return self.model_.predict(X, self.n_jobs, obeyed, corpus)
         if not params.at_least_one.test(n_best):
-            raise ParameterError(f"n_best={n_best!r}: n_best must be {params.at_least_one.words}")
+            raise ParameterError(f"n_best={quoted(n_best)}: n_best must be {params.at_least_one.words}")
         return self.model_.predict_k(X, n_best, self.n_jobs, obeyed)
 
     def decision_function(self, X: Sequence[Any], *, rules: bool | Rules = False) -> np.ndarray:
@@ -97,7 +97,9 @@ class SequenceLabeller(BaseEstimator):
     def _familiar(self, y: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
         """The same labels, if the model knows them all."""
         for label in sorted({label for row in y for label in row} - set(self.classes_)):
-            raise DataError(f"the model does not know the label {label!r}; it has {', '.join(self.classes_)}")
+            raise DataError(
+                f"the model does not know the label {quoted(label)}; it has {', '.join(map(shortened, self.classes_))}"
+            )
         return y
 
     def score(self, X: Sequence[Any], y: Sequence[Any], *, rules: bool | Rules = False) -> float:
@@ -107,7 +109,7 @@ class SequenceLabeller(BaseEstimator):
     def _to_obey(self, rules: bool | Rules) -> Rules | None:
         check_is_fitted(self, "model_")
         if not isinstance(rules, bool | Rules):
-            raise ParameterError(f"rules={rules!r:.40}: must be True, False or {params.rules.words}")
+            raise ParameterError(f"rules={quoted(rules)}: must be True, False or {params.rules.words}")
         if rules is True and self.model_.rules is None:
             raise ParameterError("rules=True, but the model was fitted without rules")
         return self.model_.rules_to_obey(rules)

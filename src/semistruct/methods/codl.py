@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from semistruct import params
 from semistruct.chain.inference import ChainWeights, decode
-from semistruct.errors import ParameterError, RuleWarning
+from semistruct.errors import ParameterError, RuleWarning, quoted
 from semistruct.fitting.learners import Learner, learn_mixture
 from semistruct.fitting.path import PathMethod, Run
 from semistruct.fitting.standing import Line
@@ -104,7 +104,7 @@ class CODL(PathMethod):
 
     def _check_task(self, task: Task) -> None:
         if self._base.rules is not None:
-            raise ParameterError(f"CODL(base={self.base!r:.60}): give the rules to CODL, not to its base")
+            raise ParameterError(f"CODL(base={quoted(self.base)}): give the rules to CODL, not to its base")
         tables = task.tables
         ignored = [rule.text for rule in (*tables.rules, *tables.functions) if rule.level == "corpus"]
         if ignored:

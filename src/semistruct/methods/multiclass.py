@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from semistruct import params
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, quoted
 from semistruct.params import check_params, seed_from
 from semistruct.progress import Place, Progress
 from semistruct.solvers.class_counts import first_labels, swapped, whole_counts
@@ -83,7 +83,7 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
             raise DataError("y: no example has a label")
         self.classes_ = np.unique(np.array([c for c, k in zip(given, known, strict=True) if k]))
         if len(self.classes_) < 2:
-            raise DataError(f"y: there is only one class, {self.classes_[0]!r}")
+            raise DataError(f"y: there is only one class, {quoted(self.classes_[0])}")
         self.n_features_in_ = rows.shape[1] - self.fit_intercept
         code = np.searchsorted(self.classes_, np.array([c for c, k in zip(given, known, strict=True) if k]))
         free = [rows[np.flatnonzero(~known)]] + ([] if pool is None else [self._rows(pool)])
@@ -158,7 +158,9 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         missing = [c for c in self.classes_.tolist() if c not in self.class_counts]
         extra = [c for c in self.class_counts if c not in self.classes_.tolist()]
         if missing or extra:
-            raise ParameterError(f"class_counts: {'no number for' if missing else 'no class'} {(missing + extra)[0]!r}")
+            raise ParameterError(
+                f"class_counts: {'no number for' if missing else 'no class'} {quoted((missing + extra)[0])}"
+            )
         shares = np.array([self.class_counts[c] for c in self.classes_.tolist()], float)
         if not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:
             raise ParameterError("class_counts must hold numbers >= 0, not all 0")
@@ -186,15 +188,15 @@ def tree_costs(parents: Mapping[Any, Any], classes: Sequence[Any]) -> np.ndarray
         while parents.get(way[-1]) is not None:
             way.append(parents[way[-1]])
             if len(way) > len(parents) + 1:
-                raise ParameterError(f"tree: {node!r} is its own ancestor")
+                raise ParameterError(f"tree: {quoted(node)} is its own ancestor")
         return way
 
     absent = next((c for c in classes if c not in parents), None)
     if absent is not None:
-        raise ParameterError(f"tree: no parent for the class {absent!r}")
+        raise ParameterError(f"tree: no parent for the class {quoted(absent)}")
     ways = [upwards(c) for c in classes]
     if len({way[-1] for way in ways}) > 1:
-        raise ParameterError(f"tree: {ways[0][0]!r} and others have no common root")
+        raise ParameterError(f"tree: {quoted(ways[0][0])} and others have no common root")
     common = [[len(set(a) & set(b)) for b in ways] for a in ways]
     depth = np.array([len(way) for way in ways])
     return (depth[:, None] + depth[None, :]) / 2 - np.array(common, float)
