@@ -188,15 +188,48 @@ def test_an_empty_standard_input_gives_an_empty_output(good, home, monkeypatch):
     assert good("predict", home / "refs.model") == ""
 
 
-@pytest.mark.parametrize("args", [["rules", "citations"], ["methods", "--json"], ["data", "make", "citations"]])
-def test_output_that_is_read_no_more_ends_a_command_quietly(args):
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["rules", "citations"],
+        ["methods", "--json"],
+        ["data", "make", "citations"],
+        ["demo", "-o"],
+        ["--help"],
+        ["--version"],
+    ],
+)
+def test_output_that_is_read_no_more_ends_a_command_quietly(args, tmp_path):
     ours, theirs = os.pipe()
     os.close(ours)
-    command = [sys.executable, "-m", "semistruct", *args]
+    command = [sys.executable, "-m", "semistruct", *args, *([tmp_path / "demo"] if args[0] == "demo" else [])]
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, env=buffered, check=False)
     os.close(theirs)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")
+@pytest.mark.parametrize(
+    "args",
+    [["predict", "refs.model", "test.tsv"], ["dump", "refs.model"], ["dump", "refs.model", "--json"], ["--help"]],
+)
+def test_a_full_output_is_told_in_one_sentence(home, args):
+    with open("/dev/full", "w") as full:
+        paths = [home / arg if (home / arg).is_file() else arg for arg in args]
+        command = [sys.executable, "-m", "semistruct", *paths]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.endswith("semistruct: <stdout>: cannot write: no space left on device\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_half_characters_of_labels_are_shown_as_escapes(tmp_path, good):
+    path = write(tmp_path, "half.jsonl", r'{"tokens": ["\ud800", "b"], "labels": ["\udc00", "y"]}')
+    good("train", path, "-o", tmp_path / "m", "-C", 10)
+    for args in (["dump", tmp_path / "m"], ["evaluate", tmp_path / "m", path]):
+        assert r"\udc00" in good(*args)
+        assert "\udc00" in json.dumps(json.loads(good(*args, "--json")), ensure_ascii=False)
 
 
 def test_several_inputs_are_labelled_one_after_another(good, home):

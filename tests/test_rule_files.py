@@ -222,6 +222,33 @@ def test_bad_files(tmp_path, case):
     assert len(str(found.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('rules:\n- words: ["\\UFFFFFFFF"]\n  are: a\n', "2: not YAML"),
+        ('rules:\n- words: ["\\U00110000"]\n  are: a\n', "2: not YAML"),
+        (f"%YAML 1.{'1' * 5000}\n---\nrules: []\n", "1: not YAML"),
+        ('rules:\n- words: ["\\uD800"]\n  are: a\n', "2: words: .* half a character"),
+        (f"rules:\n- pattern: '{'(' * 3000 + ')' * 3000}'\n  are: a\n", "2: .* nested too deeply"),
+        ("rules:\n- pattern: 'a(?R)'\n  are: a\n", "2: .* calls itself or a group"),
+        ("rules:\n- count: {a: 1e300}\n", "2: count: a: should be less than or equal to 1000000"),
+        ("rules:\n- count: {a: 1e18}\n", "2: count: a: should be less than or equal to 1000000"),
+        (f"rules:\n- words: ['{'x y' * 90_000}']\n  are: a\n", "2: words: a word is one token"),
+    ],
+    ids=range(9),
+)
+def test_what_python_itself_would_stumble_over(tmp_path, content, message):
+    path = tmp_path / "rules.yaml"
+    path.write_text(content)
+    with pytest.raises(DataError, match=f"^{path}:{message}") as caught:
+        Rules.from_file(path)
+    assert len(str(caught.value)) < len(str(path)) + 250
+
+
+def test_what_only_looks_like_a_call_is_a_pattern():
+    assert Pattern(r"\(?R[(?R]", are="a").pattern == r"\(?R[(?R]"
+
+
 def test_labels_that_the_data_does_not_have_are_told_with_the_line_of_the_rule(tmp_path):
     (tmp_path / "r.yaml").write_text("rules:\n- present: title\n\n- starts_with: autor\n")
     rules = Rules.from_file(tmp_path / "r.yaml")

@@ -51,9 +51,9 @@ def compiled(pattern: str) -> Any:
 
     Calls of groups are refused: without end they take all memory before they fail.
     """
+    if CALL.search(SKIPPED.sub("", pattern)):
+        raise ValueError(f"the pattern {quoted(pattern)} calls itself or a group, which a pattern here may not")
     try:
-        if CALL.search(SKIPPED.sub("", pattern)):
-            raise ValueError("it calls itself or a group, which rules may not")
         return regex.compile(pattern)
     except regex.error as err:
         problem = shortened(str(err))
