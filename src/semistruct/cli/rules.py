@@ -13,7 +13,8 @@ from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError
 from semistruct.rules import Rules
 from semistruct.rules.base import weight_text
-from semistruct.rules.checking import check_rules, contradictions
+from semistruct.rules.checking import check_rules
+from semistruct.rules.contradictions import contradictions
 
 
 def describe(path: str) -> dict[str, Any]:

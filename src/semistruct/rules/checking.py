@@ -12,15 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from itertools import groupby
 from math import inf, isfinite, sqrt
+from operator import itemgetter
 from typing import Any
 
-from semistruct.errors import DataError, quoted
+from semistruct.errors import DataError
 from semistruct.features.encoder import form_of
 from semistruct.features.words import word_of
 from semistruct.rules.base import Rule, Term
-from semistruct.rules.events import Event, LengthEvent, OrderEvent, StepEvent, TokenEvent, blocks
+from semistruct.rules.contradictions import Contradiction, contradictions
+from semistruct.rules.events import Event, LengthEvent, StepEvent, TokenEvent, blocks
+from semistruct.rules.occurrences import Occurrences
 from semistruct.rules.ruleset import Rules, corpus_value, value
 from semistruct.rules.vocabulary.amounts import Count, Proportion
 from semistruct.rules.vocabulary.function import Function
@@ -69,15 +72,6 @@ class RuleCheck:
     flag: bool
     measures: list[Measure]
     examples: list[Counterexample]
-
-
-@dataclass(frozen=True)
-class Contradiction:
-    """Two rules, numbered from 0, that cannot both hold."""
-
-    first: int
-    second: int
-    why: str
 
 
 @dataclass(frozen=True)
@@ -136,19 +130,19 @@ def check_rules(
     data = [_Labelled(i, x, list(row)) for i, (x, row) in enumerate(zip(X, y, strict=True)) if row and None not in row]
     _check_data(data)
     labels = rules.all_labels({*(labels or ()), *(label for example in data for label in example.labels)})
-    found, obeying = [], [True] * len(data)
+    where, found, breaking = Occurrences([example.tokens for example in data]), [], set[int]()
     for rule in rules:
         terms = rule.terms(labels)
-        cases = [_cases(rule, terms, example) for example in data]
+        cases = _cases(rule, terms, data, where)
         found.append(_judged(rule, terms, data, cases, n_examples))
         if rule.level == "instance":
-            obeying = [ok and not case.broken for ok, case in zip(obeying, cases, strict=True)]
+            breaking.update(i for i, case in cases.items() if case.broken)
     return CheckedRules(
         rules=found,
-        contradictions=contradictions(rules, [example.tokens for example in data], labels),
+        contradictions=contradictions(rules, [example.tokens for example in data], labels, where),
         sequences=len(data),
         skipped=len(X) - len(data),
-        obeying=sum(obeying),
+        obeying=len(data) - len(breaking),
     )
 
 
@@ -165,15 +159,27 @@ def _check_data(data: list[_Labelled]) -> None:
 # ---- the cases of a rule
 
 
-def _cases(rule: Rule, terms: list[Term], example: _Labelled) -> _Cases:
-    """The cases of a rule in one sequence."""
+def _cases(rule: Rule, terms: list[Term], data: list[_Labelled], where: Occurrences) -> dict[int, _Cases]:
+    """The cases of a rule, by the place in the data of the sequences that have some."""
+    event = terms[0].event
+    if not isinstance(event, TokenEvent) or isinstance(rule, Proportion | Count):
+        return {i: case for i, example in enumerate(data) if (case := _case(rule, terms, example)).n}
+    # A share of words counts those that obey, all others count those that do not.
+    obeys, found = isinstance(terms[0].per, TokenEvent), {}
+    for i, places in groupby(where.of(event), key=itemgetter(0)):
+        tokens, labels = [t for _, t in places], data[i].labels
+        wrong = [t for t in tokens if (labels[t] in event.labels) != obeys]
+        found[i] = _Cases(len(tokens), wrong, len(wrong))
+    return found
+
+
+def _case(rule: Rule, terms: list[Term], example: _Labelled) -> _Cases:
+    """The cases of a rule that is not about single tokens in one sequence."""
     tokens, labels = example.tokens, example.labels
-    places = None if isinstance(rule, Proportion | Count) else _possible(terms[0].event, tokens, labels)
+    places = None if isinstance(rule, Proportion | Count) else _possible(terms[0].event, labels)
     if places is not None:
-        happened = set(terms[0].event.places(tokens, labels))
-        # A share of words counts those that obey, all others count those that do not.
-        wrong = set(places) - happened if isinstance(terms[0].per, TokenEvent) else happened
-        return _Cases(len(places), sorted(wrong), len(wrong))
+        wrong = sorted(set(terms[0].event.places(tokens, labels)))
+        return _Cases(len(places), wrong, len(wrong))
     if rule.level == "corpus" or (isinstance(rule, Order) and len(set(rule.order) & set(labels)) < 2):
         return _Cases()
     far = [term.distance(value(rule, term, tokens, labels, example.where)) for term in terms]
@@ -181,11 +187,9 @@ def _cases(rule: Rule, terms: list[Term], example: _Labelled) -> _Cases:
     return _Cases(1, broken[:1], sum(far))
 
 
-def _possible(event: Event, tokens: Sequence[Any], labels: list[str]) -> list[int] | None:
-    """The places where the event could happen, for events that happen at a place or not."""
+def _possible(event: Event, labels: list[str]) -> list[int] | None:
+    """The places where the event could happen, for events of blocks that happen at a place or not."""
     match event:
-        case TokenEvent():
-            return [t for t in range(len(tokens)) if event.applies_to(tokens, t)]
         case StepEvent():
             into = set(labels) if event.pairs is None else set(event.pairs)
             return [a for a, _, z in blocks(labels) if a > 0 and z in into]
@@ -204,8 +208,10 @@ def _place(term: Term, tokens: Sequence[Any], labels: list[str]) -> int | None:
 # ---- the judgement
 
 
-def _judged(rule: Rule, terms: list[Term], data: list[_Labelled], cases: list[_Cases], n_examples: int) -> RuleCheck:
-    applies, broken = sum(case.n for case in cases), sum(len(case.broken) for case in cases)
+def _judged(
+    rule: Rule, terms: list[Term], data: list[_Labelled], cases: dict[int, _Cases], n_examples: int
+) -> RuleCheck:
+    applies, broken = sum(case.n for case in cases.values()), sum(len(case.broken) for case in cases.values())
     measures: list[Measure] = []
     if rule.level == "corpus":
         X, y = [example.tokens for example in data], [example.labels for example in data]
@@ -219,7 +225,7 @@ def _judged(rule: Rule, terms: list[Term], data: list[_Labelled], cases: list[_C
             applies, broken = len(far), sum(far)
     else:
         flag = broken > 0 if rule.weight == "hard" else applies >= CASES and applies - broken < SHARE * applies
-    worst = sorted((i for i, case in enumerate(cases) if case.broken), key=lambda i: -cases[i].badness)
+    worst = sorted((i for i, case in cases.items() if case.broken), key=lambda i: -cases[i].badness)
     return RuleCheck(
         text=rule.text,
         level=rule.level,
@@ -264,59 +270,3 @@ def _example(example: _Labelled, position: int | None) -> Counterexample:
     start, end = max(middle - AROUND, 0), middle + AROUND + 1
     words = [word_of(token) for token in example.tokens[start:end]]
     return Counterexample(example.number, position, start, words, example.labels[start:end])
-
-
-# ---- contradictions
-
-
-def contradictions(rules: Rules, X: Sequence[Sequence[Any]], labels: Sequence[str]) -> list[Contradiction]:
-    """Pairs of rules that cannot both hold: by what they say, or because of a token in X to which both apply."""
-    numbered = [(i, term) for i, rule in enumerate(rules) for term in rule.terms(labels)]
-    spoken: dict[int, set[tuple[int, int]]] = {}
-
-    def tokens_of(k: int) -> set[tuple[int, int]]:
-        """The tokens of X to which term k applies."""
-        event = numbered[k][1].event
-        if k not in spoken and isinstance(event, TokenEvent):
-            spoken[k] = {(n, t) for n, x in enumerate(X) for t in range(len(x)) if event.applies_to(x, t)}
-        return spoken[k]
-
-    found: dict[tuple[int, int], str] = {}
-    for (k, (i, s)), (m, (j, t)) in combinations(enumerate(numbered), 2):
-        if i == j or (i, j) in found:
-            continue
-        why = _clash(s, t, labels)
-        if why is None and _leave_no_label(s, t, labels) and (both := tokens_of(k) & tokens_of(m)):
-            n, place = min(both)
-            why = f"no label is left for the token {quoted(word_of(X[n][place]))}"
-        if why is not None:
-            found[i, j] = why
-    return [Contradiction(i, j, why) for (i, j), why in sorted(found.items())]
-
-
-def _leave_no_label(s: Term, t: Term, labels: Sequence[str]) -> bool:
-    """Whether two terms both forbid labels of tokens, and together every label."""
-    a, b = s.event, t.event
-    forbid = s.high == t.high == 0 and s.per is None and t.per is None
-    return forbid and isinstance(a, TokenEvent) and isinstance(b, TokenEvent) and a.labels | b.labels >= set(labels)
-
-
-def _clash(s: Term, t: Term, labels: Sequence[str]) -> str | None:
-    """Why two terms cannot both lie in their ranges, whatever the data."""
-    if s.event == t.event and s.per == t.per and max(s.low, t.low) > min(s.high, t.high):
-        return f"the ranges for {s.text} do not meet"
-    match s.event, t.event:
-        case LengthEvent() as a, LengthEvent() as b:
-            most = min(inf if event.most is None else event.most for event in (a, b))
-            if max(a.least, b.least) > most and (both := sorted(a.labels & b.labels)):
-                return f"no block of {both[0]} can be that long and that short"
-        case OrderEvent() as a, OrderEvent() as b:
-            turned = {(z, y) for y, z in combinations(b.order, 2)}
-            for y, z in combinations(a.order, 2):
-                if (y, z) in turned:
-                    return f"{y} comes before {z}, and {z} before {y}"
-        case StepEvent(pairs=dict() as a), StepEvent(pairs=dict() as b):
-            for z in sorted(a.keys() & b.keys()):
-                if a[z] | b[z] >= set(labels) - {z} and len(labels) > 1:
-                    return f"there is no label left that {z} may follow"
-    return None

@@ -132,6 +132,9 @@ class StepEvent:
     mark: WordTest | None = None
     side: Literal["after", "either"] = "after"
 
+    def __hash__(self) -> int:
+        return hash((None if self.pairs is None else frozenset(self.pairs.items()), self.mark, self.side))
+
     def counts(self, y: str, z: str) -> bool:
         return y != z and (self.pairs is None or y in self.pairs.get(z, ()))
 

@@ -35,7 +35,7 @@ from semistruct.rules.event_kernels import (
 )
 from semistruct.rules.events import Event
 from semistruct.rules.vocabulary.function import Function
-from semistruct.rules.words import WordTest
+from semistruct.rules.words import WordIndex, WordTest
 from semistruct.threads import spread
 
 PER = {None: ITSELF, "tokens": PER_TOKEN, "sequences": PER_SEQUENCE}
@@ -241,8 +241,7 @@ class Builder:
         self.first = np.zeros(self.offsets[-1], bool)
         self.first[self.offsets[:-1]] = True
         self.last = np.roll(self.first, -1)
-        self._words: tuple[list[str], np.ndarray] | None = None
-        self._passed: dict[WordTest, np.ndarray] = {}
+        self._words: tuple[WordIndex, np.ndarray] | None = None
         self._tokens: list[_Test] = []
         self._steps: list[_Test] = []
         self._lengths: list[tuple[int, int, int, int]] = []  # label, term, least, most
@@ -259,17 +258,17 @@ class Builder:
         return len(self._tokens) + len(self._steps) + len(self._lengths) + len(self._orders)
 
     def passes(self, test: WordTest) -> np.ndarray:
-        """Every distinct word is tested once."""
+        """(N,): the tokens whose word passes."""
         if self._words is None:
             if form_of(self.X) != "tokens":
                 raise DataError(f"rules about words need tokens, but this data holds {form_of(self.X)}")
             codes: dict[str, int] = {}
             flat = [codes.setdefault(word_of(token), len(codes)) for x in self.X for token in x]
-            self._words = list(codes), np.array(flat, np.int64)
+            self._words = WordIndex(codes), np.array(flat, np.int64)
         words, code = self._words
-        if test not in self._passed:
-            self._passed[test] = np.array([test(word) for word in words], bool)[code]
-        return self._passed[test]
+        passed = np.zeros(len(words.number), bool)
+        passed[words.passing(test)] = True
+        return passed[code]
 
     def at_tokens(self, k: int, having: np.ndarray, where: np.ndarray | None = None) -> None:
         self._tokens.append(_Test(k, having, where))

@@ -62,6 +62,28 @@ def compiled(pattern: str) -> Any:
     raise ValueError(f"the pattern {quoted(pattern)} does not compile: {problem}") from None
 
 
+class WordIndex:
+    """Distinct words, numbered from 0 in the order given."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.number = {word: i for i, word in enumerate(words)}
+        self._lower: dict[str, list[int]] = {}
+        for word, i in self.number.items():
+            self._lower.setdefault(word.lower(), []).append(i)
+        self._passing: dict[WordTest, list[int]] = {}
+
+    def passing(self, test: WordTest) -> list[int]:
+        """The numbers of the words that pass; each word, or each word of the test if these are fewer, is tried once."""
+        if test not in self._passing:
+            if test.patterns or test.classes or len(test.words) > len(self.number):
+                found = [i for word, i in self.number.items() if test(word)]
+            else:
+                exact = {self.number[word] for word in test.words if word in self.number}
+                found = sorted(exact.union(*(self._lower.get(word, ()) for word in test.words)))
+            self._passing[test] = found
+        return self._passing[test]
+
+
 def _matches(pattern: str, word: str) -> bool:
     try:
         return compiled(pattern).fullmatch(word, timeout=PATIENCE) is not None
