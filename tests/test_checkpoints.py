@@ -1,9 +1,11 @@
 """Checkpoints: a fit that is killed or interrupted goes on as if nothing had happened."""
 
+import json
 import os
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from safetensors.numpy import save as save_arrays
 
 from annealed_cases import (
@@ -213,6 +215,70 @@ def test_a_damaged_checkpoint_is_refused(tmp_path, damage):
     path = tmp_path / checkpoints.NAME
     path.write_bytes(DAMAGE[damage](path.read_bytes()))
     assert "not a checkpoint, or damaged" in refused(tmp_path)
+
+
+def test_a_wrong_bit_anywhere_is_noticed(tmp_path):
+    fit(X, Y, pool=POOL, dev=DEV, checkpoint=tmp_path)
+    path = tmp_path / checkpoints.NAME
+    good = path.read_bytes()
+    for place in np.linspace(0, len(good) - 1, 60).astype(int):
+        content = bytearray(good)
+        content[place] ^= 0x10
+        path.write_bytes(content)
+        assert "not a checkpoint, or damaged" in refused(tmp_path)
+
+
+def sealed(path, change):
+    """The checkpoint again, with a good seal, after `change` has had its record and arrays."""
+    with safe_open(path, framework="numpy") as file:
+        record, arrays = json.loads(file.metadata()["state"]), {k: file.get_tensor(k) for k in file.keys()}  # noqa: SIM118
+    change(record, arrays)
+    text = json.dumps(record)
+    seal = checkpoints._seal(text, arrays)
+    path.write_bytes(save_arrays(arrays, {"format": str(checkpoints.FORMAT), "state": text, "seal": seal}))
+
+
+def other(key, change):
+    return lambda record, arrays: arrays.update({key: np.ascontiguousarray(change(arrays[key]))})
+
+
+WRONG = {
+    "fewer features": other("tokens", lambda a: a[1:]),
+    "flat steps": other("trans", np.ravel),
+    "more labels": other("point0.tokens", lambda a: np.hstack([a, a])),
+    "fewer tokens": other("labels", lambda a: a[1:]),
+    "a label that is not there": other("labels", lambda a: a + 100),
+    "a label below": other("point1.labels", lambda a: a - 100),
+    "not a number": other("tokens", lambda a: a * np.nan),
+    "no steps": lambda record, arrays: arrays.pop("trans"),
+    "a point too many": lambda record, arrays: record["points"].append(record["points"][0]),
+    "points that are none": lambda record, arrays: record.update(points=[3]),
+    "no history": lambda record, arrays: record.pop("history"),
+    "a stage too late": lambda record, arrays: record["place"].update(stage=99),
+    "a stage in words": lambda record, arrays: record["place"].update(stage="x"),
+    "an unknown place": lambda record, arrays: record["place"].update(level=1),
+    "a list": lambda record, arrays: record.update(about=[]),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_checkpoint_with_other_content_is_refused(tmp_path, case):
+    fit(X, Y, pool=POOL, dev=DEV, checkpoint=tmp_path)
+    sealed(tmp_path / checkpoints.NAME, WRONG[case])
+    assert "not a checkpoint, or damaged" in refused(tmp_path)
+
+
+def test_sealing_alone_leaves_a_good_checkpoint(tmp_path):
+    wanted = fit(X, Y, pool=POOL, dev=DEV, checkpoint=tmp_path)
+    sealed(tmp_path / checkpoints.NAME, lambda record, arrays: None)
+    same_fit(fit(X, Y, pool=POOL, dev=DEV, checkpoint=tmp_path, resume=True), wanted)
+
+
+def test_a_checkpoint_of_a_newer_version(tmp_path):
+    newer = str(checkpoints.FORMAT + 1)
+    fit(X, Y, pool=POOL, dev=DEV, checkpoint=tmp_path)
+    (tmp_path / checkpoints.NAME).write_bytes(save_arrays({}, {"format": newer}))
+    assert f"checkpoint format {newer} of a newer version" in refused(tmp_path)
 
 
 def test_a_checkpoint_folder_that_is_a_file(tmp_path):

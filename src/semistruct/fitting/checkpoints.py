@@ -1,4 +1,7 @@
-"""Checkpoints of methods that follow a path: one file per folder, moved to its place when complete."""
+"""Checkpoints of methods that follow a path: one file per folder, moved to its place when complete.
+
+A file holds arrays and, in its metadata, `format`, `state` (JSON) and `seal`, a digest of the state and all arrays.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,22 @@ from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 
 NAME = "path.checkpoint"
+FORMAT = 1
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where the state is saved, and the run it belongs to: parameters and digests, by name."""
+    """Where the state is saved, and the run it belongs to.
+
+    about     parameters and digests, by name
+    n_open    tokens of the open sequences
+    n_stages  of the path
+    """
 
     path: Path
     about: dict[str, str]
+    n_open: int
+    n_stages: int
 
     @classmethod
     def of(
@@ -45,7 +56,7 @@ class Checkpoint:
         about["data"] = _digest(task.batch, names, task.known, task.weight, *task.tables.events, task.tables.targets)
         about["dev data"] = "none" if dev is None else _digest(dev.batch, dev.known)
         about["stages"] = repr(stages)
-        return cls(path / NAME, about)
+        return cls(path / NAME, about, task.batch.n_tokens - task.first_open, len(stages))
 
     def save(self, state: State, points: list[Point]) -> None:
         """Write the state; a process that is killed later loses only what came after."""
@@ -60,34 +71,57 @@ class Checkpoint:
         place = {"stage": state.stage, "round": state.round, "settled": state.settled}
         rows = [point.row("place") for point in points]
         record = {"about": self.about, "place": place, "history": state.history, "points": rows}
+        arrays, text = {k: np.ascontiguousarray(v) for k, v in arrays.items()}, json.dumps(record)
+        metadata = {"format": str(FORMAT), "state": text, "seal": _seal(text, arrays)}
         with replacing(self.path) as file:
-            file.write(
-                save_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {"state": json.dumps(record)})
-            )
+            file.write(save_arrays(arrays, metadata))
 
     def load(self, start: State) -> tuple[State, list[Point]]:
         """The saved state, or `start` and no points if there is none; refuses the state of another run."""
         if not self.path.exists():
             return start, []
         try:
-            with safe_open(self.path, framework="numpy") as file:
-                record = json.loads(file.metadata()["state"])
-                about = record["about"]
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (OSError, SafetensorError, KeyError, TypeError, ValueError) as err:
+            record, arrays = self._content()
+            self._refuse_other(record["about"])
+            return self._read(record, arrays, start)
+        except DataError:
+            raise
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError, AttributeError) as err:
             raise DataError.at(self.path, None, f"not a checkpoint, or damaged ({err})") from None
-        self._refuse_other(about)
+
+    def _content(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """(the record, the arrays), as they were written."""
+        with safe_open(self.path, framework="numpy") as file:
+            metadata = file.metadata()
+            if int(metadata["format"]) > FORMAT:
+                problem = f"checkpoint format {metadata['format']} of a newer version; this version reads {FORMAT}"
+                raise DataError.at(self.path, None, problem)
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        if metadata["seal"] != _seal(metadata["state"], arrays):
+            raise ValueError("its content does not match its seal")
+        return json.loads(metadata["state"]), arrays
+
+    def _read(self, record: dict[str, Any], arrays: dict[str, np.ndarray], start: State) -> tuple[State, list[Point]]:
+        """The state and the points, whose arrays have the shapes of `start` and of the open sequences."""
+
+        def chain(prefix: str = "") -> ChainWeights:
+            found = ChainWeights(arrays[f"{prefix}tokens"], arrays[f"{prefix}trans"])
+            _check(found.tokens, start.chain.tokens.shape, "tokens")
+            _check(found.trans, start.chain.trans.shape, "trans")
+            return found
+
+        def labels(prefix: str = "") -> np.ndarray | None:
+            found = arrays.get(f"{prefix}labels")
+            if found is not None:
+                _check(found, (self.n_open,), "labels", most=start.chain.n_labels - 1)
+            return found
+
         extra = {name.removeprefix("extra."): a for name, a in arrays.items() if name.startswith("extra.")}
-        chain = ChainWeights(arrays["tokens"], arrays["trans"])
-        state = State(chain, arrays.get("labels"), history=record["history"], extra=extra, **record["place"])
+        state = State(chain(), labels(), history=record["history"], extra=extra, **record["place"])
+        if not 0 <= state.stage <= self.n_stages:
+            raise ValueError(f"it is at stage {state.stage} of {self.n_stages}")
         points = [
-            Point(
-                ChainWeights(arrays[f"point{i}.tokens"], arrays[f"point{i}.trans"]),
-                row["place"],
-                arrays.get(f"point{i}.labels"),
-                row["dev_accuracy"],
-                row["mistakes"],
-            )
+            Point(chain(f"point{i}."), row["place"], labels(f"point{i}."), row["dev_accuracy"], row["mistakes"])
             for i, row in enumerate(record["points"])
         ]
         return state, points
@@ -98,6 +132,23 @@ class Checkpoint:
             if ours != theirs:
                 problem = f"the checkpoint belongs to another run: {name} was {theirs!s:.60} and is now {ours!s:.60}"
                 raise DataError.at(self.path, None, problem)
+
+
+def _check(array: np.ndarray, shape: tuple[int, ...], name: str, most: int | None = None) -> None:
+    """Refuse an array of another shape, of numbers that are not finite, or of labels beyond `most`."""
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}, expected {shape}")
+    if not np.isfinite(array).all() or (most is not None and ((array < 0) | (array > most)).any()):
+        raise ValueError(f"{name} holds a value that cannot be")
+
+
+def _seal(text: str, arrays: dict[str, np.ndarray]) -> str:
+    sha = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        sha.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        sha.update(array.tobytes())
+    return sha.hexdigest()
 
 
 def _digest(batch: SequenceBatch, *arrays: np.ndarray) -> str:
