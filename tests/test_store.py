@@ -3,6 +3,8 @@
 import json
 import os
 import pickle
+import struct
+import tracemalloc
 import zipfile
 from datetime import datetime
 
@@ -11,9 +13,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from safetensors.numpy import save as save_arrays
 
-from semistruct import CODL, HMM, SSVM, __version__, load, make_citations, save, store
+from semistruct import CODL, HMM, SSVM, AnnealedSSVM, Corpus, __version__, load, make_citations, save, store
 from semistruct.chain.inference import ChainWeights
-from semistruct.errors import DataError, ModelError
+from semistruct.errors import DataError, ModelError, ParameterError
 from semistruct.features import Encoder
 from semistruct.methods import METHODS
 from semistruct.model import Model
@@ -207,6 +209,28 @@ def test_the_card_tells_version_time_and_what_was_given(saved):
     assert card["origin"] == "three references"
 
 
+def test_the_card_tells_the_data(tmp_path):
+    pool, dev = [["A", ".", "Church"], ["1930"]], ([["1905"]], [["date"]])
+    model = AnnealedSSVM().fit(X, Y, pool=pool, dev=dev)
+    model.save(tmp_path / "m", card={"data": {"file": "three.tsv"}})
+    found = load(tmp_path / "m").card_["data"]
+    assert found == {
+        "sequences": 3, "sha256": Corpus.of(X, Y).digest, "pool": 2, "pool sha256": Corpus.of(pool).digest,
+        "dev": 1, "dev sha256": Corpus.of(*dev).digest, "file": "three.tsv",
+    }  # fmt: skip
+    load(tmp_path / "m").save(tmp_path / "again")
+    assert load(tmp_path / "again").card_["data"] == found
+    other = SSVM().fit(X[::-1], Y[::-1])
+    assert other.data_["sha256"] != found["sha256"]
+
+
+def test_sets_of_features_have_the_same_digest_in_any_order():
+    names = [f"f{i}" for i in range(50)]
+    one, other = (SSVM().fit([[set(row)], [{"g"}]], [["a"], ["b"]]) for row in (names, names[::-1]))
+    listed = SSVM().fit([[sorted(names)], [["g"]]], [["a"], ["b"]])
+    assert one.data_ == other.data_ == listed.data_
+
+
 def test_the_file_is_a_plain_archive(saved):
     with zipfile.ZipFile(saved) as archive:
         assert sorted(archive.namelist()) == ["model.json", "weights.safetensors"]
@@ -273,6 +297,25 @@ def test_a_bomb_is_refused_before_it_is_unpacked(saved, name, monkeypatch):
     assert str(BOMB) in refused(saved)
 
 
+@pytest.mark.parametrize("claim", [1000, 300 << 20])
+def test_a_member_that_lies_about_its_size_is_not_unpacked_further(saved, claim):
+    """It holds 128 MiB packed to 128 KiB, whatever it declares."""
+    size = 128 << 20
+    rewritten(saved, members={"weights.safetensors": bytes(size)})
+    content = bytearray(saved.read_bytes())
+    with zipfile.ZipFile(saved) as archive:
+        packed = archive.getinfo("weights.safetensors").compress_size
+    content = content.replace(struct.pack("<I", size), struct.pack("<I", claim))
+    if claim > size:  # and about how far it is packed
+        content = content.replace(struct.pack("<I", packed), struct.pack("<I", claim))
+    saved.write_bytes(content)
+    tracemalloc.start()
+    refused(saved)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < size // 8
+
+
 def test_weights_that_are_all_zero_are_not_taken_for_a_bomb(tmp_path):
     Y, path = 600, tmp_path / "m"
     model = SSVM()
@@ -303,6 +346,8 @@ def test_json_that_does_not_describe_a_model(saved, content):
 BAD_KEYS = [
     {"format": "1"},
     {"format": None},
+    {"format": True},
+    {"format": 0},
     {"format": [2]},
     {"format": store.FORMAT + 1, "card": None},
     {"method": "none"},
@@ -320,12 +365,15 @@ BAD_KEYS = [
     {"names": None},
     {"names": []},
     {"names": [["word=A"]]},
+    {"names": "word=A"},
+    {"names": ["word=A", "word=A"]},
     {"names": {"word=A": 1}},
     {"features": "word"},
     {"features": {"specs": ["nope"], "resources": {}}},
     {"features": {"specs": ["lexicon(names.txt)"], "resources": {}}},
     {"features": {"specs": ["lexicon(names.txt)"], "resources": {"names.txt": 3}}},
     {"features": {"specs": 3, "resources": {}}},
+    {"features": {"specs": ["word", "cluster(c)"], "resources": {"cluster(c)": {"turing": 3}}}},
     {"features": {"specs": ["word", "steps(punctuation)"], "resources": {}}},
     {"features": {"specs": ["word"], "resources": {}, "more": 1}},
     {"card": None},
@@ -336,6 +384,28 @@ BAD_KEYS = [
 @pytest.mark.parametrize("about", BAD_KEYS, ids=str)
 def test_wrong_values_in_the_description(saved, about):
     refused(rewritten(saved, about=about))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("n_jobs", "x"), ("n_jobs", 0), ("n_jobs", [1]), ("C", "x"), ("C", None), ("tol", -1), ("features", 3),
+     ("rules", 3), ("max_passes", 0.5), ("random_state", "x")],
+)  # fmt: skip
+def test_parameters_that_no_estimator_takes(saved, name, value):
+    with zipfile.ZipFile(saved) as archive:
+        params = json.loads(archive.read("model.json"))["params"]
+    assert name in refused(rewritten(saved, about={"params": params | {name: value}}))
+
+
+def test_a_number_among_the_names(fitted, saved):
+    names = list(fitted.model_.encoder.vocabulary)
+    assert "the names are not" in refused(rewritten(saved, about={"names": [3, *names[1:]]}))
+
+
+@pytest.mark.parametrize("path", [None, 3, b"m.model", ["m.model"]])
+def test_what_is_no_path(path):
+    with pytest.raises(ParameterError, match="is not the path of a model file"):
+        load(path)
 
 
 @pytest.mark.parametrize("key", ["format", "method", "params", "labels", "features", "names", "card"])
@@ -358,6 +428,7 @@ def bad_arrays(tokens, trans):
         "single precision": {"tokens": tokens.astype(np.float32), "trans": trans},
         "whole numbers": {"tokens": tokens, "trans": trans.astype(np.int64)},
         "not a number": {"tokens": with_nan, "trans": trans},
+        "too large": {"tokens": np.full_like(tokens, 1e200), "trans": trans},
         "infinite": {"tokens": tokens, "trans": with_inf},
         "no steps": {"tokens": tokens},
         "nothing": {},

@@ -52,7 +52,7 @@ class Model:
         """The best labelling of each sequence; under the instance rules of `rules`, and with corpus=True under all."""
         names = np.array(self.labels, object)
         out: list[list[str]] = []
-        for first, batch, tables in self._encoded(X, rules, whole=corpus):
+        for first, batch, tables in self._encoded(X, rules, size=max(len(X), 1) if corpus else CHUNK):
             if tables is None:
                 path, _ = decode(batch, self.weights, n_jobs=n_jobs)
             else:
@@ -66,7 +66,7 @@ class Model:
         """The k best labellings of each sequence with their scores, fewer if there are not as many."""
         names = np.array(self.labels, object)
         out = []
-        for first, batch, tables in self._encoded(X, rules):
+        for first, batch, tables in self._encoded(X, rules, size=max(CHUNK // k, 1)):
             paths, scores = self._best(batch, tables, k, first, n_jobs)
             for i, (a, b) in enumerate(pairwise(batch.offsets)):
                 ranked = zip(paths[:, a:b], scores[i].tolist(), strict=True)
@@ -98,11 +98,10 @@ class Model:
         return out
 
     def _encoded(
-        self, X: Sequence[Any], rules: Rules | None = None, whole: bool = False
+        self, X: Sequence[Any], rules: Rules | None = None, size: int = CHUNK
     ) -> Iterator[tuple[int, SequenceBatch, RuleTables | None]]:
-        """The number of the first sequence of each chunk, the chunk, and the rules for it."""
+        """The number of the first sequence of each chunk of `size`, the chunk, and the rules for it."""
         refuse_corpus(X, name="input")
-        size = max(len(X), 1) if whole else CHUNK
         for first in range(0, len(X), size):
             part = X[first : first + size]
             yield first, self.encoder.transform(part), None if rules is None else rules.compile(part, self.labels)

@@ -30,6 +30,10 @@ Checks = dict[str, Check]
 """Of the parameters of an estimator, by name."""
 
 
+LARGEST = 1e10
+"""The largest weight, tolerance and so on: far beyond all that is of use, and harmless when it is squared."""
+
+
 def _number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
 
@@ -38,8 +42,12 @@ def _whole(value: Any, least: int) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= least
 
 
+def _positive(value: Any) -> bool:
+    return _number(value) and 0 < value <= LARGEST
+
+
 def _growing(value: Any) -> bool:
-    listed = isinstance(value, list | tuple) and len(value) > 0 and all(_number(v) and v > 0 for v in value)
+    listed = isinstance(value, list | tuple) and len(value) > 0 and all(map(_positive, value))
     return listed and all(a < b for a, b in pairwise(value))
 
 
@@ -47,8 +55,8 @@ def _falling(value: Any) -> bool:
     return isinstance(value, list | tuple) and _growing(value[::-1])
 
 
-positive = Check("a number > 0", lambda value: _number(value) and value > 0)
-not_negative = Check("a number >= 0", lambda value: _number(value) and value >= 0)
+positive = Check(f"a number > 0 and at most {LARGEST:g}", _positive)
+not_negative = Check(f"a number from 0 to {LARGEST:g}", lambda value: _number(value) and 0 <= value <= LARGEST)
 share = Check("a number from 0 to 1", lambda value: _number(value) and 0 <= value <= 1)
 yes_or_no = Check("True or False", lambda value: isinstance(value, bool))
 at_least_one = Check("a whole number >= 1", lambda value: _whole(value, 1))
@@ -61,9 +69,13 @@ features = Check(
     "the name of a feature set or a list of templates",
     lambda v: isinstance(v, str) or (isinstance(v, list | tuple) and all(isinstance(s, str) for s in v)),
 )
-growing = Check("a growing list of numbers > 0", _growing)
-falling = Check("a falling list of numbers > 0", _falling)
+growing = Check(f"a growing list of numbers > 0 and at most {LARGEST:g}", _growing)
+falling = Check(f"a falling list of numbers > 0 and at most {LARGEST:g}", _falling)
 rules = Check("Rules (those of a file: Rules.from_file(path))", lambda value: isinstance(value, Rules))
+
+
+def whole(least: int, most: int) -> Check:
+    return Check(f"a whole number from {least} to {most}", lambda value: _whole(value, least) and int(value) <= most)
 
 
 def the_word(word: str) -> Check:

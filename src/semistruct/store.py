@@ -27,7 +27,7 @@ from safetensors.numpy import save as save_arrays
 
 from semistruct._version import __version__
 from semistruct.chain.inference import ChainWeights
-from semistruct.errors import ModelError, quoted
+from semistruct.errors import ModelError, ParameterError, quoted
 from semistruct.features import Encoder, Features
 from semistruct.files import replacing
 from semistruct.model import Model
@@ -37,6 +37,8 @@ FORMAT = 1
 MEMBERS = {"model.json", "weights.safetensors"}
 MAX_RATIO = 300  # `save` packs even weights that are all zero to no less than 1/230; a bomb is packed to 1/1000
 SMALL = 1 << 20  # below this size any ratio is harmless
+PIECE = 1 << 20  # bytes unpacked at a time
+LARGEST = 1e100  # of a weight, so that no score can become infinite
 
 
 def write_model(
@@ -65,18 +67,19 @@ def write_model(
 def read_model(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
     """(the model, the content of model.json)."""
     about, arrays = _members(path)
-    if not isinstance(about, dict) or not isinstance(about.get("format"), int):
+    if not isinstance(about, dict) or type(about.get("format")) is not int or about["format"] < 1:
         raise ModelError(f"{path}: not a semistruct model: model.json has no format number")
     if about["format"] > FORMAT:
         card = about["card"] if isinstance(about.get("card"), dict) else {}
         made_by = card.get("semistruct", "(unknown version)")
         raise ModelError(f"{path}: model format {about['format']} of semistruct {made_by}; this version reads {FORMAT}")
     with refusing_damage(path):
+        _check_types(about)
         features = Features(**about["features"]) if about["features"] else None
         model = Model(
             tuple(about["labels"]), Encoder(features, about["names"]), ChainWeights(arrays["tokens"], arrays["trans"])
         )
-        _check_shapes(model)
+        _check_weights(model)
         if about.get("rules") is not None:
             rules = Rules.from_dict(about["rules"])
             rules.check_labels(model.labels)
@@ -100,18 +103,42 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"a model file cannot hold {quoted(value)}, a {type(value).__name__}")
 
 
+def _check_types(about: dict[str, Any]) -> None:
+    """Refuse names that are not texts, before anything is built from them."""
+    for key in ("labels", "names"):
+        texts = isinstance(about[key], list) and all(isinstance(name, str) for name in about[key])
+        if not texts or len(set(about[key])) != len(about[key]):
+            raise ValueError(f"the {key} are not a list of distinct strings")
+    if not about["labels"]:
+        raise ValueError("there are no labels")
+    tables = about["features"]["resources"].values() if about["features"] else ()
+    if not all(isinstance(value, str) for table in tables for value in table.values()):
+        raise ValueError("a lexicon or cluster file holds something else than strings")
+    if not isinstance(about["card"], dict):
+        raise ValueError("the card is not a mapping")
+
+
+def _content(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A member, of which no more is ever unpacked than its declared size and one piece."""
+    with archive.open(name) as member:
+        return b"".join(iter(lambda: member.read(PIECE), b""))
+
+
 def _members(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]:
     """The two members of the archive, unpacked."""
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(f"{quoted(path)} is not the path of a model file")
     try:
         with zipfile.ZipFile(path) as archive:
+            most = os.path.getsize(path)
             for member in archive.infolist():
                 if member.filename not in MEMBERS:
                     raise ModelError(f"{path}: not a semistruct model: it holds {quoted(member.filename)}")
                 if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise zipfile.BadZipFile
-                if member.file_size > max(SMALL, MAX_RATIO * member.compress_size):
+                if member.file_size > max(SMALL, MAX_RATIO * min(member.compress_size, most)):
                     raise ModelError(f"{path}: refused: {member.filename} would unpack to {member.file_size} bytes")
-            return json.loads(archive.read("model.json")), load_arrays(archive.read("weights.safetensors"))
+            return json.loads(_content(archive, "model.json")), load_arrays(_content(archive, "weights.safetensors"))
     except ModelError:
         raise
     except OSError as err:
@@ -122,10 +149,10 @@ def _members(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]:
         raise ModelError(f"{path}: the model is damaged ({err})") from None
 
 
-def _check_shapes(model: Model) -> None:
+def _check_weights(model: Model) -> None:
     Y, F, K = len(model.labels), max(model.encoder.n_features, 1), model.encoder.n_kinds
     for name, array, shape in (("tokens", model.weights.tokens, (F, Y)), ("trans", model.weights.trans, (K, Y, Y))):
-        if array.shape != shape or array.dtype != np.float64 or not np.isfinite(array).all():
+        if array.shape != shape or array.dtype != np.float64:
             raise ValueError(f"{name} has shape {array.shape} and type {array.dtype}, expected {shape} float64")
-    if not Y or len(set(model.labels)) != Y or not all(isinstance(label, str) for label in model.labels):
-        raise ValueError("the labels are not distinct strings")
+        if not (np.abs(array) <= LARGEST).all():
+            raise ValueError(f"{name} holds a weight that is not a number or larger than {LARGEST:g}")

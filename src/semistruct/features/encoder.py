@@ -7,7 +7,7 @@ weights per offset its template looks at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import chain, repeat
 from typing import Any
 
@@ -135,9 +135,12 @@ def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:
     """
     where = f"{name} data: " if name else ""
     for i, x in enumerate(X):
-        if isinstance(x, str) or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
+        if isinstance(x, str | Mapping | Set) or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
             raise DataError(f"{where}sequence {i} is {quoted(x)}, expected a list of tokens or of features")
-    found = {_form(kind) for kind in set(map(type, chain.from_iterable(X)))}
+    kinds = set(map(type, chain.from_iterable(X)))
+    if any(issubclass(kind, tuple) for kind in kinds):
+        _check_columns(X, where)
+    found = {_form(kind) for kind in kinds}
     if not found:
         raise DataError(f"{where}there are no tokens in the data")
     if len(found) == 1 and (form := next(iter(found))) and like in (None, form):
@@ -145,6 +148,13 @@ def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:
     expected = like or _form(type(next(chain.from_iterable(X)))) or "tokens, feature lists or dictionaries"
     i, item = next((i, item) for i, x in enumerate(X) for item in x if _form(type(item)) != expected)
     raise DataError(f"{where}sequence {i} holds {quoted(item)}, expected {expected} as before it")
+
+
+def _check_columns(X: Sequence[Any], where: str) -> None:
+    for i, x in enumerate(X):
+        for token in x:
+            if isinstance(token, tuple) and not (token and all(isinstance(column, str) for column in token)):
+                raise DataError(f"{where}sequence {i} holds the token {quoted(token)}, expected a tuple of strings")
 
 
 def _form(kind: type) -> str | None:

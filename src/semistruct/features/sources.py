@@ -19,6 +19,9 @@ from semistruct.batch import ranges, starts
 from semistruct.errors import DataError, quoted
 from semistruct.features.templates import Features
 
+LARGEST = 1e30
+"""The largest value of a feature: sums of products with weights stay far from infinity."""
+
 LABEL = re.compile(r"[a-z]+(?:\([^)]*\))?(?==)")
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -78,12 +81,14 @@ def _name_and_value(key: str, value: Any, i: int, t: int) -> tuple[str, float]:
         return f"{key}:{value}", 1.0
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = float("nan")
     if not isfinite(number):
         raise DataError(
             f"sequence {i}, token {t}: feature {quoted(key)} is {quoted(value)}, expected a string or a finite number"
         )
+    if abs(number) > LARGEST:
+        raise DataError(f"sequence {i}, token {t}: feature {quoted(key)} is {number:g}, expected at most {LARGEST:g}")
     return key, number
 
 

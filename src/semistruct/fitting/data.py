@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from semistruct.corpus import refuse_corpus
 from semistruct.errors import DataError, RuleWarning, nearest, quoted
 from semistruct.features import Encoder
 from semistruct.features.encoder import form_of
+from semistruct.params import LARGEST
 from semistruct.rules import Rules
 
 Pairs = tuple[Sequence[Any], Sequence[Any]]
@@ -32,17 +34,37 @@ class DevData:
     def of(cls, dev: Pairs | None, encoder: Encoder, labels: Sequence[str]) -> DevData | None:
         if dev is None:
             return None
-        refuse_corpus(dev, name="dev")
-        check_data(*dev, name="dev")
         batch = encoder.transform(dev[0])
         return cls(*dev, batch, label_codes(dev[1], batch.lengths.tolist(), labels))
 
 
-def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> None:
-    """Check that labels fit the tokens, and are strings or None."""
-    refuse_corpus(X, y, name=name)
+def listed(rows: Any, name: str = "input") -> list[Any]:
+    """Sequences, or the labels of sequences, as a list; what can be read only once is read here."""
+    refuse_corpus(rows, name=name)
+    if isinstance(rows, str | bytes | Mapping | Set) or not hasattr(rows, "__iter__"):
+        found = "None" if rows is None else f"a {type(rows).__name__}"
+        raise DataError(f"{name} data: found {found}, expected a list of sequences")
+    return [list(row) if isinstance(row, Iterator) else row for row in rows]
+
+
+def checked_dev(dev: Any) -> Pairs | None:
+    """Dev data as a pair of lists."""
+    refuse_corpus(dev, name="dev")
+    if dev is None:
+        return None
+    if not isinstance(dev, tuple | list) or len(dev) != 2:
+        found = f"{len(dev)} parts" if isinstance(dev, tuple | list) else f"a {type(dev).__name__}"
+        raise DataError(f"dev data: found {found}, expected a pair (X, y)")
+    X, y = dev
+    return check_data(X, y, name="dev")
+
+
+def check_data(X: Any, y: Any, name: str = "training") -> tuple[list[Any], list[Any]]:
+    """X and y as lists, in which labels fit the tokens, and are strings or None."""
+    refuse_corpus(y, name=name)
     if y is None:
         raise DataError(f"{name} data: there are no labels (y is None)")
+    X, y = listed(X, name), listed(y, name)
     if len(X) != len(y):
         raise DataError(f"{name} data: {len(X)} sequences but {len(y)} label lists")
     words = len(X) > 0 and form_of(X, name) == "tokens"
@@ -53,15 +75,35 @@ def check_data(X: Sequence[Any], y: Sequence[Any], name: str = "training") -> No
             raise DataError(f"{name} data: sequence {i} has an empty token")
         if labels is None:
             continue
-        listed = not isinstance(labels, str) and hasattr(labels, "__len__")
-        if not listed or len(labels) != len(tokens):
-            found = f"{len(labels)} labels" if listed else quoted(labels)
+        is_list = not isinstance(labels, str | Mapping | Set) and hasattr(labels, "__len__")
+        if not is_list or len(labels) != len(tokens):
+            found = f"{len(labels)} labels" if is_list else quoted(labels)
             raise DataError(f"{name} data: sequence {i} has {len(tokens)} tokens but {found}")
         odd = next((label for label in labels if label is not None and not isinstance(label, str)), None)
         if odd is not None:
             raise DataError(f"{name} data: sequence {i} has the label {quoted(odd)}, expected a string or None")
         if "" in labels:
             raise DataError(f"{name} data: sequence {i} has an empty label, expected a text or None")
+    return X, y
+
+
+def origin(X: list[Any], y: list[Any], dev: Pairs | None, pool: list[Any] | None = None) -> dict[str, Any]:
+    """How many sequences there are in each part of the data, and their digests; for the card of a model."""
+    about: dict[str, Any] = {"sequences": len(X), "sha256": _digest(X, y)}
+    if pool:
+        about |= {"pool": len(pool), "pool sha256": _digest(pool, [None] * len(pool))}
+    if dev is not None:
+        about |= {"dev": len(dev[0]), "dev sha256": _digest(*dev)}
+    return about
+
+
+def _digest(X: Sequence[Any], y: Sequence[Any]) -> str:
+    """The digest of a corpus with these tokens and labels; sets of features count as sorted lists."""
+    sha = hashlib.sha256()
+    for x, row in zip(X, y, strict=True):
+        tokens = [sorted(token) if isinstance(token, Set) else token for token in x]
+        sha.update(repr((tokens, None if row is None else list(row))).encode())
+    return sha.hexdigest()
 
 
 def is_known(labels: Sequence[Any] | None) -> bool:
@@ -103,9 +145,14 @@ def label_codes(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str])
 
 def checked_weights(sample_weight: Sequence[float] | None, n: int) -> np.ndarray:
     """One factor of C per sequence."""
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
+    if isinstance(sample_weight, Iterator):
+        sample_weight = list(sample_weight)
+    try:
+        weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
+    except (TypeError, ValueError):
+        raise DataError(f"sample_weight: found {sample_weight!r:.40}, expected a list of numbers") from None
     if weight.shape != (n,):
         raise DataError(f"sample_weight has shape {weight.shape}, expected one number for each of {n} sequences")
-    if not np.isfinite(weight).all() or (weight < 0).any():
-        raise DataError("sample_weight must hold finite numbers >= 0")
+    if not ((weight >= 0) & (weight <= LARGEST)).all():
+        raise DataError(f"sample_weight must hold numbers from 0 to {LARGEST:g}")
     return weight

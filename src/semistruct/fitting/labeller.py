@@ -12,10 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from semistruct import metrics, params, store
 from semistruct.errors import DataError, ModelError, ParameterError, quoted, shortened
+from semistruct.fitting.data import check_data, listed
 from semistruct.fitting.standing import Line, RuleReport
 from semistruct.model import Model
 from semistruct.rules import Rule, Rules
 
+N_BEST = params.whole(1, 10_000)
 METHODS: dict[str, type[SequenceLabeller]] = {}
 """The methods by the names that the command line and model files use."""
 
@@ -44,6 +46,7 @@ class SequenceLabeller(BaseEstimator):
     n_jobs: int | None
     random_state: Any
     model_: Model
+    data_: dict[str, Any]
     card_: dict[str, Any]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -70,19 +73,19 @@ class SequenceLabeller(BaseEstimator):
         rules   Rules, whose instance rules are obeyed; True: those that the model was fitted with
         corpus  obey the corpus rules too, where X is the corpus
         """
-        obeyed = self._to_obey(rules)
+        obeyed, X = self._to_obey(rules), listed(X)
         if corpus and (obeyed is None or n_best is not None):
             raise ParameterError("corpus=True needs rules, and cannot be combined with n_best")
         if n_best is None:
             return self.model_.predict(X, self.n_jobs, obeyed, corpus)
-        if not params.at_least_one.test(n_best):
-            raise ParameterError(f"n_best={quoted(n_best)}: n_best must be {params.at_least_one.words}")
+        if not N_BEST.test(n_best):
+            raise ParameterError(f"n_best={quoted(n_best)}: n_best must be {N_BEST.words}")
         return self.model_.predict_k(X, n_best, self.n_jobs, obeyed)
 
     def decision_function(self, X: Sequence[Any], *, rules: bool | Rules = False) -> np.ndarray:
         """(n, 2): the score of the predicted labelling and its margin over the runner-up."""
         obeyed = self._to_obey(rules)
-        return self.model_.margins(X, self.n_jobs, obeyed)
+        return self.model_.margins(listed(X), self.n_jobs, obeyed)
 
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
         """How sure the model is of each label of y (default: the labels it predicts), in units of its scores.
@@ -92,18 +95,26 @@ class SequenceLabeller(BaseEstimator):
         the model have negative values.
         """
         check_is_fitted(self, "model_")
-        return self.model_.confidence(X, self.predict(X) if y is None else self._familiar(y), self.n_jobs)
+        return self.model_.confidence(*self._labelled(X, y), self.n_jobs)
 
-    def _familiar(self, y: Sequence[Sequence[str]]) -> Sequence[Sequence[str]]:
-        """The same labels, if the model knows them all."""
+    def _labelled(self, X: Any, y: Any) -> tuple[list[Any], list[Any]]:
+        """X and y as lists, where the model knows all labels of y; None for y stands for what it predicts."""
+        if y is None:
+            X = listed(X)
+            return X, self.predict(X)
+        X, y = check_data(X, y, "input")
+        for i, row in enumerate(y):
+            if row is None or None in row:
+                raise DataError(f"input data: sequence {i} has an unknown label, expected all labels")
         for label in sorted({label for row in y for label in row} - set(self.classes_)):
-            raise DataError(
-                f"the model does not know the label {quoted(label)}; it has {', '.join(map(shortened, self.classes_))}"
-            )
-        return y
+            known = ", ".join(map(shortened, self.classes_))
+            raise DataError(f"the model does not know the label {quoted(label)}; it has {known}")
+        return X, y
 
     def score(self, X: Sequence[Any], y: Sequence[Any], *, rules: bool | Rules = False) -> float:
         """Token accuracy."""
+        check_is_fitted(self, "model_")
+        X, y = check_data(X, y, "input")
         return metrics.token_accuracy(y, self.predict(X, rules=rules))
 
     def _to_obey(self, rules: bool | Rules) -> Rules | None:
@@ -115,9 +126,15 @@ class SequenceLabeller(BaseEstimator):
         return self.model_.rules_to_obey(rules)
 
     def save(self, path: str | os.PathLike[str], *, card: dict[str, Any] | None = None) -> None:
-        """Write the fitted estimator to one file, with a `card` for its users (scores, the origin of the data, ...)."""
+        """Write the fitted estimator to one file, with a `card` for its users (scores, the origin of the data, ...).
+
+        The card also tells the version, the time, and the size and digest of the data: what `card` says goes first.
+        """
         check_is_fitted(self)
-        store.write_model(path, self.model_, self.description(), card)
+        given, data = dict(card or {}), getattr(self, "data_", {})
+        if data and isinstance(given.get("data", {}), dict):
+            given["data"] = {**data, **given.get("data", {})}
+        store.write_model(path, self.model_, self.description(), given)
 
     def description(self) -> dict[str, Any]:
         """The method and its parameters as plain data; a parameter that is an estimator is described likewise."""

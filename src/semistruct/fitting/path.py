@@ -15,7 +15,7 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ParameterError
 from semistruct.fitting.checkpoints import Checkpoint
 from semistruct.fitting.choice import choose_C
-from semistruct.fitting.data import DevData, Pairs, is_known
+from semistruct.fitting.data import DevData, Pairs, check_data, checked_dev, is_known, listed, origin
 from semistruct.fitting.explanation import explain
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
@@ -126,6 +126,9 @@ class PathMethod(SequenceLabeller):
         checkpoint     folder in which to save the state after every round; with resume=True, continue from there
         """
         check_params(self)
+        X, y = check_data(X, y)
+        dev, pool = checked_dev(dev), None if pool is None else listed(pool, "pool")
+        self.data_ = origin(X, y, dev, pool)
         if resume and checkpoint is None:
             raise ParameterError("resume=True needs checkpoint, the folder to continue from")
         select = ("labels-free" if dev is None else "dev") if self.select == "auto" else self.select

@@ -9,7 +9,17 @@ from typing import Any, Self
 from semistruct.errors import DataError
 from semistruct.features import Encoder
 from semistruct.fitting.choice import choose_C
-from semistruct.fitting.data import DevData, Pairs, all_labels, check_data, checked_weights, is_known, label_codes
+from semistruct.fitting.data import (
+    DevData,
+    Pairs,
+    all_labels,
+    check_data,
+    checked_dev,
+    checked_weights,
+    is_known,
+    label_codes,
+    origin,
+)
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
 from semistruct.fitting.trust import for_prediction
@@ -61,7 +71,9 @@ class SupervisedMethod(SequenceLabeller):
         watch          called with every record of the learner as it is made, also during the search for C
         """
         check_params(self)
-        check_data(X, y)
+        X, y = check_data(X, y)
+        dev = checked_dev(dev)
+        self.data_ = origin(X, y, dev)
         weight = checked_weights(sample_weight, len(X))
         keep = [i for i, labels in enumerate(y) if is_known(labels) and weight[i] > 0]
         if not keep:

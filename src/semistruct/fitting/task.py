@@ -11,7 +11,6 @@ import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode
-from semistruct.corpus import refuse_corpus
 from semistruct.errors import DataError
 from semistruct.features import Encoder
 from semistruct.features.encoder import form_of
@@ -50,10 +49,9 @@ class Task:
         rules: Rules | None,
         sample_weight: Sequence[float] | None,
     ) -> Task:
-        check_data(X, y)
+        """From data that `check_data` has seen."""
         weight = checked_weights(sample_weight, len(X))
-        refuse_corpus(pool, name="pool")
-        pool = [] if pool is None else list(pool)
+        pool = list(pool or ())
         check_data(pool, [None] * len(pool), name="pool")
         if not any(is_known(row) and w > 0 for row, w in zip(y, weight, strict=True)):
             raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))

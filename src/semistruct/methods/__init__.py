@@ -9,6 +9,7 @@ from typing import Any
 
 from semistruct import store
 from semistruct.fitting.labeller import METHODS, SequenceLabeller
+from semistruct.params import check_params
 from semistruct.rules import Rules
 
 __all__ = ["METHODS", "SequenceLabeller", "load", "save"]
@@ -29,8 +30,11 @@ def load(path: str | os.PathLike[str]) -> SequenceLabeller:
     model, about = store.read_model(path)
     with store.refusing_damage(path):
         estimator = _built(about)
+        check_params(estimator)
         estimator.card_ = dict(about["card"])
     estimator.model_ = model
+    if isinstance(data := estimator.card_.get("data"), dict):
+        estimator.data_ = dict(data)
     return estimator
 
 
