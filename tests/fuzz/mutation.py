@@ -1,0 +1,161 @@
+"""Small changes to bytes, text and JSON, all drawn from one random.Random."""
+
+import json
+import re
+
+SIGNS = [
+    b"\t", b" ", b"\n", b"\n\n", b"\r\n", b"\r", b"\0", b"\x0b", b"\x0c", b"\x1c", b"\x85", b"\xff", b"\xc3",
+    b"\xe2\x80\xa8",
+    b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\xc2\x85", b"\xc2\xa0", b"\xe3\x80\x80", b"\xe2\x80\x8b", b"\xcc\x81",
+    b"\xe2\x80\xae",
+    b"\xf0\x9f\x92\xa9", b"?", b"O", b"B-", b"I-x", b"-", b"--", b"...", b"<", b"</", b">", b"&", b"&lt;",
+    b"&amp;", b"<a>",
+    b"</a>", b'"', b"'", b"\\", b"\\ud800", b"\\u0000", b"{", b"}", b"[", b"]", b",", b":", b"#", b"*", b"&x",
+    b"!!python/name:os",
+    b"%", b"@", b"|", b"~", b"null", b"true", b"NaN", b"Infinity", b"-DOCSTART-", b"label", b"http://", b"a@b", b"_",
+]  # fmt: skip
+NUMBERS = [b"0", b"-1", b"1e308", b"-1e999", b"1e-320", b"9" * 30, b"9" * 5000, b"0x10", b"1_0", b".5", b"nan",
+    b"inf", b"2147483648",
+           b"9223372036854775808", b"\xd9\xa3", b"0.1", b"1.5", b"100"]  # fmt: skip
+ENCODINGS = ["utf-16", "utf-16-le", "utf-32", "latin-1", "utf-8-sig", "cp1252", "utf-7"]
+NUMBER = re.compile(rb"-?\d+(\.\d+)?")
+VALUES = [
+    None, True, False, 0, 1, -1, 2, 0.5, 1e308, -1e308, float("nan"), float("inf"), 10**30, 10**400, "", " ", "a",
+    "author", "hard", "all",
+    "\0", "\n", "\ud800", "x" * 3000, "(a+)+$", "[", "default", "word", [], [[]], [None], ["author"], ["a", "a"],
+    [1, 2], {}, {"a": 1},
+    {"author": 0.5}, {"rules": []}, [{}], [0.1, 0.2], [2, 1], [None, None], "ssvm", "crf",
+]  # fmt: skip
+
+
+def mutated(rng, content, others=(), most=4):
+    """`content` with a few changes; pieces of `others` may get in."""
+    for _ in range(min(most, 1 + int(rng.expovariate(0.8)))):
+        content = rng.choice(CHANGES)(rng, content, others)
+    return content
+
+
+def _place(rng, content):
+    return rng.randrange(len(content) + 1)
+
+
+def _piece(rng, content):
+    """A slice, mostly short."""
+    start = _place(rng, content)
+    return start, min(len(content), start + int(rng.expovariate(1 / 12)) + 1)
+
+
+def insert(rng, content, others):
+    at = _place(rng, content)
+    return content[:at] + rng.choice(SIGNS) + content[at:]
+
+
+def replaced(rng, content, others):
+    a, b = _piece(rng, content)
+    return content[:a] + rng.choice(SIGNS) + content[b:]
+
+
+def delete(rng, content, others):
+    a, b = _piece(rng, content)
+    return content[:a] + content[b:]
+
+
+def repeat(rng, content, others):
+    a, b = _piece(rng, content)
+    times = rng.choice([2, 2, 3, 10, 100, 1000]) if rng.random() < 0.9 else 20_000
+    return content[:b] + content[a:b] * min(times, 300_000 // (b - a + 1)) + content[b:]
+
+
+def flip(rng, content, others):
+    if not content:
+        return content
+    at = rng.randrange(len(content))
+    return content[:at] + bytes([content[at] ^ (1 << rng.randrange(8))]) + content[at + 1 :]
+
+
+def number(rng, content, others):
+    found = list(NUMBER.finditer(content))
+    if not found:
+        return content
+    m = rng.choice(found)
+    return content[: m.start()] + rng.choice(NUMBERS) + content[m.end() :]
+
+
+def lines(rng, content, others):
+    rows = content.split(b"\n")
+    i, j = rng.randrange(len(rows)), rng.randrange(len(rows))
+    how = rng.randrange(4)
+    if how == 0:
+        rows[i], rows[j] = rows[j], rows[i]
+    elif how == 1:
+        del rows[i]
+    elif how == 2:
+        rows.insert(i, rows[j])
+    else:
+        rows[i] = rows[i].replace(b"\t", b" ") if rng.random() < 0.5 else rows[i] + rows[j]
+    return b"\n".join(rows)
+
+
+def splice(rng, content, others):
+    if not others:
+        return content
+    other = rng.choice(others)
+    return content[: _place(rng, content)] + other[_place(rng, other) :]
+
+
+def cut(rng, content, others):
+    return content[: _place(rng, content)]
+
+
+def nest(rng, content, others):
+    depth = rng.choice([2, 9, 100, 3000])
+    a, b = rng.choice([(b"[", b"]"), (b'{"a":', b"}"), (b"<a>", b"</a>"), (b"- ", b""), (b"(", b")"), (b"{a: ", b"}")])
+    at = _place(rng, content)
+    return content[:at] + a * depth + b"1" + b * depth + content[at:]
+
+
+def encoded(rng, content, others):
+    try:
+        return content.decode("utf-8").encode(rng.choice(ENCODINGS))
+    except UnicodeError:
+        return content
+
+
+CHANGES = [
+    insert, insert, insert, replaced, replaced, delete, delete, repeat, flip, number, number, lines, lines, splice, cut,
+    nest, encoded,
+]  # fmt: skip
+
+
+def mutated_value(rng, value, most=3):
+    """Plain data with a few entries changed, added or removed."""
+    value = json.loads(json.dumps(value))
+    for _ in range(min(most, 1 + int(rng.expovariate(1.0)))):
+        box = [value]
+        _change(rng, box, 0)
+        value = box[0]
+    return value
+
+
+def _change(rng, parent, key):
+    """Change parent[key], or something inside of it."""
+    value = parent[key]
+    keys = list(range(len(value))) if isinstance(value, list) else sorted(value) if isinstance(value, dict) else []
+    if keys and rng.random() < 0.85:
+        _change(rng, value, rng.choice(keys))
+        return
+    how = rng.randrange(6)
+    if how == 0 and keys:
+        del value[rng.choice(keys)]
+    elif how == 1 and isinstance(value, list):
+        value.insert(rng.randrange(len(value) + 1), rng.choice([*VALUES, *value]))
+    elif how == 2 and isinstance(value, dict):
+        value[rng.choice(["rules", "labels", "weight", "x", *value])] = rng.choice(VALUES)
+    elif how == 3 and isinstance(value, list):
+        parent[key] = value * rng.choice([2, 50])
+    elif how == 4:
+        for _ in range(rng.choice([1, 20, 2000])):
+            value = [value]
+        parent[key] = value
+    else:
+        parent[key] = rng.choice(VALUES)
