@@ -38,9 +38,10 @@ COMMANDS = {
     "bad usage": "train --nonsense",
 }
 SAID = {
-    "help": "Usage", "help of train": "--checkpoint", "help of reproduce": "--quick", "data make": "\tauthor", "data list": "citations",
-    "methods": "annealed", "one method": "schedule", "rules": "author", "rules on data": "author", "train": "model written to",
-    "evaluate": "token accuracy", "predict": "<author>", "dump": "features", "curve": "label", "demo": "learning-curve.png",
+    "help": "Usage", "help of train": "--checkpoint", "help of reproduce": "--quick", "data make": "\tauthor",
+    "data list": "citations", "methods": "annealed", "one method": "schedule", "rules": "author",
+    "rules on data": "author", "train": "model written to", "evaluate": "token accuracy", "predict": "<author>",
+    "dump": "features", "curve": "label", "demo": "learning-curve.png",
     "bad input": "semistruct: missing.tsv: cannot read", "bad usage": "No such option",
 }  # fmt: skip
 ALL = """
