@@ -22,7 +22,8 @@ NUMBER = re.compile(rb"-?\d+(\.\d+)?")
 VALUES = [
     None, True, False, 0, 1, -1, 2, 0.5, 1e308, -1e308, float("nan"), float("inf"), 10**30, 10**400, "", " ", "a",
     "author", "hard", "all",
-    "\0", "\n", "\ud800", "x" * 3000, "(a+)+$", "[", "default", "word", "word[-100000000..100000000]", [], [[]], [None], ["author"], ["a", "a"],
+    "\0", "\n", "\ud800", "x" * 3000, "(a+)+$", "[", "default", "word", "word[-100000000..100000000]",
+    [], [[]], [None], ["author"], ["a", "a"],
     [1, 2], {}, {"a": 1},
     {"author": 0.5}, {"rules": []}, [{}], [0.1, 0.2], [2, 1], [None, None], "ssvm", "crf",
 ]  # fmt: skip
