@@ -25,7 +25,7 @@ PREPARING, IDLE = -1, -2
 PREPARATION = 300.0  # seconds for compiling kernels
 BATCH_SECONDS = 1.0
 REDRAW = 0.5
-FEWER_ATTEMPTS = 12  # to shrink what hangs or crashes, each of which costs a worker
+SHRINKING = 20.0  # seconds to shrink what hangs or crashes, where each attempt costs a worker
 
 
 @dataclass
@@ -74,7 +74,7 @@ class Worker:
         context = multiprocessing.get_context("spawn")
         self.folder = tempfile.mkdtemp(dir=folder)
         self.pipe, theirs = context.Pipe()
-        self.clock = context.RawArray("d", [PREPARING, time.monotonic()])
+        self.clock = context.RawArray("d", [PREPARING, time.monotonic(), 0, 0])  # input, since, accepted, refused
         self.process = context.Process(target=serve, args=(theirs, self.clock, parts, seed, self.folder), daemon=False)
         self.process.start()
         theirs.close()
@@ -82,7 +82,7 @@ class Worker:
 
     def ask(self, part, *job):
         self.part = part
-        self.clock[:] = [PREPARING, time.monotonic()]
+        self.clock[:] = [PREPARING, time.monotonic(), 0, 0]
         self.pipe.send((part.name, *job))
 
     def answer(self):
@@ -92,7 +92,7 @@ class Worker:
                 return self.pipe.recv()
         except (EOFError, ConnectionError):
             return "crash"
-        index, since = self.clock
+        index, since, *_ = self.clock
         limit = PREPARATION if index == PREPARING else self.part.seconds
         if index != IDLE and time.monotonic() - since > limit:
             return "hang"
@@ -131,7 +131,7 @@ def serve(pipe, clock, parts, seed, folder):
         if what[0] == "make":
             pipe.send(part.make(_generator(seed, name, what[1])))
         elif what[0] == "try":
-            clock[:] = [0, time.monotonic()]
+            clock[:2] = [0, time.monotonic()]
             pipe.send(attempt(part, what[1])[1])
         else:
             pipe.send(_batch(part, seed, *what[1:], clock))
@@ -140,12 +140,12 @@ def serve(pipe, clock, parts, seed, folder):
 
 def _batch(part, seed, first, count, known, clock):
     """(tally, failures) of the inputs from `first` on; ends early if they take long."""
-    began, tally, failures = time.monotonic(), Tally(), []
+    began, shrinking, tally, failures = time.monotonic(), 0.0, Tally(), []
     for i in range(first, first + count):
         given = part.make(_generator(seed, part.name, i))
 
         def alive(i=i):
-            clock[:] = [i, time.monotonic()]
+            clock[:] = [i, time.monotonic(), tally.accepted, tally.refused]
 
         alive()
         answer, failure = attempt(part, given)
@@ -157,12 +157,14 @@ def _batch(part, seed, first, count, known, clock):
             place, report = failure
             found = Failure(part.name, i, place, report, None)
             if found.name not in known and part.memory is not None:
+                since = time.monotonic()
                 found = replace(found, given=shrunk(part, given, place, alive))
+                shrinking += time.monotonic() - since
             failures.append(replace(found, given=found.given or given))
             known = {*known, found.name}
-        if time.monotonic() - began > BATCH_SECONDS:
+        if time.monotonic() - began - shrinking > BATCH_SECONDS:
             break
-    tally.seconds = time.monotonic() - began
+    tally.seconds = time.monotonic() - began - shrinking
     return tally, failures
 
 
@@ -228,17 +230,17 @@ def _note(result, worker, answer, folder):
     """Add what a worker answered; False if the worker is no longer of use."""
     tally = result.tallies[worker.part.name]
     if isinstance(answer, str):
-        index, since = int(worker.clock[0]), worker.clock[1]
-        if index < 0:
-            index = worker.first
+        index, since, accepted, refused = worker.clock
+        index = worker.first if index < 0 else int(index)
         place = f"{answer}: {_ending(worker, answer)}"
         failure = Failure(worker.part.name, index, place, f"{place}, at input {index}\n", None)
         result.failures.setdefault(failure.name, failure)
         done = index + 1 - worker.first
         tally.tried += done
-        tally.failures += 1
+        tally.accepted += int(accepted)
+        tally.refused += int(refused)
+        tally.failures += done - int(accepted) - int(refused)
         tally.seconds += time.monotonic() - since
-        tally.accepted += done - 1  # as far as anybody knows
         _give_back(tally, worker, done)
         return False
     batch, failures = answer
@@ -276,15 +278,14 @@ def _remade(worker, part, failure):
 
 
 def _shrunk_from_outside(parts, seed, place, failure):
-    """A smaller input that ends its worker too; a few attempts only."""
-    part, given, left = parts[failure.part], failure.given, FEWER_ATTEMPTS
+    """A smaller input that ends its worker too; there is time for a few attempts only."""
+    part, given, end = parts[failure.part], failure.given, time.monotonic() + SHRINKING
     smaller = part.memory is not None
-    while smaller and left:
+    while smaller:
         smaller = False
         for content in part.smaller(given.content):
-            if not left:
-                break
-            left -= 1
+            if time.monotonic() > end:
+                return given
             candidate = replace(given, content=content)
             worker = Worker(parts, seed, place)
             try:

@@ -202,11 +202,11 @@ class RulesFiles(Part):
         return [RULES.encode(), *files]
 
     def make(self, rng):
-        if rng.random() < 0.3:
+        if rng.random() < 0.95:  # reading YAML takes long
             rows = RULES.split("  - ")
             head, rows = rows[0], rows[1:]
             text = head + "".join("  - " + row for row in rng.sample(rows, rng.randint(1, 4)))
-            return Input(mutated(rng, text.encode(), self.samples), {"use": True})
+            return Input(mutated(rng, text.encode(), self.samples[:1]), {"use": rng.random() < 0.5})
         return Input(mutated(rng, rng.choice(self.samples), self.samples), {"use": rng.random() < 0.3})
 
     def run(self, given):

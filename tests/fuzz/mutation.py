@@ -155,7 +155,7 @@ def _change(rng, parent, key):
     elif how == 3 and isinstance(value, list):
         parent[key] = value * rng.choice([2, 50])
     elif how == 4:
-        for _ in range(rng.choice([1, 20, 2000])):
+        for _ in range(rng.choice([1, 20, 300])):
             value = [value]
         parent[key] = value
     else:

@@ -36,7 +36,7 @@ class Failure:
 
     @property
     def name(self):
-        return f"{self.part}-{hashlib.sha256(self.place.encode()).hexdigest()[:8]}"
+        return f"{self.part.replace(' ', '-')}-{hashlib.sha256(self.place.encode()).hexdigest()[:8]}"
 
 
 class Part:
