@@ -1,16 +1,14 @@
 """The campaign of made-up inputs: a short one finds nothing, and one with a planted fault finds it."""
 
 import os
-import signal
-import time
 
 import pytest
 
 from fuzz.__main__ import main
 from fuzz.campaign import campaign, replay
-from fuzz.part import Input, JsonPart, Part, attempt
+from fuzz.part import Input, JsonPart, attempt
 from fuzz.parts import PARTS
-from semistruct.errors import DataError
+from planted_faults import Broken, Crashing, Greedy, Hanging, Letters, Undecided, Wordy
 
 SHORT = {
     "data": 3000, "round trips": 2000, "rules": 500, "models": 200, "checkpoints": 40, "calls": 300, "decoding": 60,
@@ -32,61 +30,6 @@ def test_a_short_campaign_finds_nothing(name, tmp_path):
 
 def test_every_part_is_in_the_short_campaign():
     assert list(SHORT) == [part.name for part in PARTS]
-
-
-class Letters(Part):
-    """Refuses inputs with an x; what else happens is up to the test."""
-
-    name = "letters"
-    seconds = 0.5
-
-    def make(self, rng):
-        return Input("".join(rng.choices("abx", [9, 9, 1], k=12)).encode())
-
-    def run(self, given):
-        if b"x" in given.content:
-            raise DataError("an x")
-        return "accepted"
-
-
-class Broken(Letters):
-    def run(self, given):
-        if given.content.count(b"x") == 2:
-            raise KeyError("two x")
-        return super().run(given)
-
-
-class Hanging(Letters):
-    def run(self, given):
-        while given.content.count(b"x") == 2:
-            time.sleep(0.1)
-        return super().run(given)
-
-
-class Crashing(Letters):
-    def run(self, given):
-        if given.content.count(b"x") == 2:
-            os.kill(os.getpid(), signal.SIGSEGV)
-        return super().run(given)
-
-
-class Greedy(Letters):
-    def run(self, given):
-        if given.content.count(b"x") == 2:
-            assert len(bytearray(3 << 29))
-        return super().run(given)
-
-
-class Wordy(Letters):
-    def run(self, given):
-        if given.content.count(b"x") == 2:
-            raise DataError("a message\nof two lines")
-        return super().run(given)
-
-
-class Undecided(Letters):
-    def run(self, given):
-        return None if given.content.count(b"x") == 2 else super().run(given)
 
 
 FAULTS = {

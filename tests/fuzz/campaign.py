@@ -25,7 +25,7 @@ PREPARING, IDLE = -1, -2
 PREPARATION = 300.0  # seconds for compiling kernels
 BATCH_SECONDS = 1.0
 REDRAW = 0.5
-SHRINKING = 20.0  # seconds to shrink what hangs or crashes, where each attempt costs a worker
+SHRINKING = 10.0  # seconds to shrink what hangs or crashes, where each attempt costs a worker
 
 
 @dataclass
@@ -132,7 +132,7 @@ def serve(pipe, clock, parts, seed, folder):
             pipe.send(part.make(_generator(seed, name, what[1])))
         elif what[0] == "try":
             clock[:2] = [0, time.monotonic()]
-            pipe.send(attempt(part, what[1])[1])
+            pipe.send(attempt(part, what[1]))
         else:
             pipe.send(_batch(part, seed, *what[1:], clock))
         clock[0] = IDLE
