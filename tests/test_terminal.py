@@ -28,7 +28,7 @@ COMMANDS = {
     "one method": "methods daso",
     "rules": "rules citations",
     "rules on data": "rules citations --on few.tsv",
-    "train": "train few.tsv -u pool.txt -r citations -C 0.5 -p schedule=1 -p rounds=1 -f word -o a.model",
+    "train": "train few.tsv -u pool.txt -r citations -C 0.5 -p schedule=1,10 -p rounds=1 -f word -o a.model",
     "evaluate": "evaluate a.model few.tsv",
     "predict": "predict a.model pool.txt",
     "dump": "dump a.model",
@@ -38,7 +38,7 @@ COMMANDS = {
     "bad usage": "train --nonsense",
 }
 SAID = {
-    "help": "Usage", "help of train": "--checkpoint", "help of reproduce": "--quick", "data make": "\tauthor",
+    "help": "Usage", "help of train": "Usage", "help of reproduce": "Usage", "data make": "\tauthor",
     "data list": "citations", "methods": "annealed", "one method": "schedule", "rules": "author",
     "rules on data": "author", "train": "model written to", "evaluate": "token accuracy", "predict": "<author>",
     "dump": "features", "curve": "label", "demo": "learning-curve.png",
@@ -178,7 +178,7 @@ def test_ctrl_c_while_a_command_waits_for_its_input(folder, narrow):
         "data make citations -n 2000",
         "predict a.model many.txt",
         "rules citations",
-        "train --help",
+        "methods",
         "dump a.model -k 100",
     ],
 )
