@@ -443,8 +443,8 @@ def test_feature_values_that_are_not_finite(value):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        ([], "there are no tokens in the data"),
-        ([[]], "there are no tokens in the data"),
+        ([], "there are no sequences"),
+        ([[]], "sequence 0 has no tokens"),
         ([["a"], [], ["b"]], "sequence 1 has no tokens"),
         ([[], ["b"]], "sequence 0 has no tokens"),
         (["abc"], "sequence 0 is 'abc', expected a list"),

@@ -49,7 +49,7 @@ try:
 except ModelError as err:
     print(err)
 assert any("b.model" in name for name in opened)
-assert not any("secret" in name for name in opened)
+assert not any("secret.txt" in name for name in opened)
 """
 
 
@@ -80,10 +80,10 @@ def test_limits_of_rules_files(tmp_path):
 
 
 def test_a_pattern_is_given_up_in_time():
-    rules = Rules.from_text("rules:\n  - pattern: '(a|aa|a?)+b'\n    are: author\n")
+    rules = Rules.from_text("rules:\n  - pattern: '(a|aa)+$'\n    are: author\n")
     model = SSVM(features=["word"]).fit(X, Y)
     with pytest.raises(ParameterError, match="takes more than 1 s on the word"):
-        model.predict([["a" * 200]], rules=rules)
+        model.predict([["a" * 60 + "!"]], rules=rules)
 
 
 def test_json_that_is_nested_too_deeply(tmp_path):

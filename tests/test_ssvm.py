@@ -499,7 +499,7 @@ BAD_DATA = {
     "numbers as labels": ([["a"], ["b"]], [["x"], [3]], "sequence 1 has the label 3"),
     "empty sequence": ([["a"], []], [["x"], []], "sequence 1 has no tokens"),
     "empty token": ([["a"], ["b", ""]], [["x"], ["x", "y"]], "sequence 1 has an empty token"),
-    "token without columns": ([[("a", "b"), ()]], [["x", "y"]], "sequence 0 has an empty token"),
+    "token without columns": ([[("a", "b"), ()]], [["x", "y"]], "sequence 0 holds the token \\(\\), expected a tuple"),
     "empty label": ([["a"], ["b"]], [["x"], [""]], "sequence 1 has an empty label"),
     "NaN": (
         [[{"f": 1.0}], [{"f": 1.0}, {"f": float("nan")}]],

@@ -2,6 +2,7 @@
 
 import json
 import re
+from copy import deepcopy
 
 SIGNS = [
     b"\t", b" ", b"\n", b"\n\n", b"\r\n", b"\r", b"\0", b"\x0b", b"\x0c", b"\x1c", b"\x85", b"\xff", b"\xc3",
@@ -149,9 +150,9 @@ def _change(rng, parent, key):
     if how == 0 and keys:
         del value[rng.choice(keys)]
     elif how == 1 and isinstance(value, list):
-        value.insert(rng.randrange(len(value) + 1), rng.choice([*VALUES, *value]))
+        value.insert(rng.randrange(len(value) + 1), deepcopy(rng.choice([*VALUES, *value])))
     elif how == 2 and isinstance(value, dict):
-        value[rng.choice(["rules", "labels", "weight", "x", *value])] = rng.choice(VALUES)
+        value[rng.choice(["rules", "labels", "weight", "x", *value])] = deepcopy(rng.choice(VALUES))
     elif how == 3 and isinstance(value, list):
         parent[key] = value * rng.choice([2, 50])
     elif how == 4:
@@ -159,4 +160,4 @@ def _change(rng, parent, key):
             value = [value]
         parent[key] = value
     else:
-        parent[key] = rng.choice(VALUES)
+        parent[key] = deepcopy(rng.choice(VALUES))

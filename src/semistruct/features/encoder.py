@@ -109,8 +109,6 @@ class Encoder:
             wanted = "tokens" if self.features else "features"
             raise DataError(f"the model was trained on {wanted}, but this data holds {form}")
         lengths = np.array([len(x) for x in X], np.int64)
-        if not lengths.all():
-            raise DataError(f"sequence {int(np.argmin(lengths))} has no tokens")
         tokens, found, values = self._source.entries(X, look, rows)
         n_features = max(self.n_features, 1)
         matrix = csr_array((values, (tokens, found)), shape=(lengths.sum(), n_features))
@@ -134,15 +132,19 @@ def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:
     like  how they should be held
     """
     where = f"{name} data: " if name else ""
+    if not len(X):
+        raise DataError(f"{where}there are no sequences")
     for i, x in enumerate(X):
         if isinstance(x, str | Mapping | Set) or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
             raise DataError(f"{where}sequence {i} is {quoted(x)}, expected a list of tokens or of features")
+        if not len(x):
+            raise DataError(f"{where}sequence {i} has no tokens")
     kinds = set(map(type, chain.from_iterable(X)))
+    if str in kinds and (empty := next((i for i, x in enumerate(X) if "" in x), None)) is not None:
+        raise DataError(f"{where}sequence {empty} has an empty token")
     if any(issubclass(kind, tuple) for kind in kinds):
         _check_columns(X, where)
     found = {_form(kind) for kind in kinds}
-    if not found:
-        raise DataError(f"{where}there are no tokens in the data")
     if len(found) == 1 and (form := next(iter(found))) and like in (None, form):
         return form
     expected = like or _form(type(next(chain.from_iterable(X)))) or "tokens, feature lists or dictionaries"
@@ -155,6 +157,8 @@ def _check_columns(X: Sequence[Any], where: str) -> None:
         for token in x:
             if isinstance(token, tuple) and not (token and all(isinstance(column, str) for column in token)):
                 raise DataError(f"{where}sequence {i} holds the token {quoted(token)}, expected a tuple of strings")
+            if isinstance(token, tuple) and not token[0]:
+                raise DataError(f"{where}sequence {i} has an empty token")
 
 
 def _form(kind: type) -> str | None:

@@ -47,6 +47,14 @@ def listed(rows: Any, name: str = "input") -> list[Any]:
     return [list(row) if isinstance(row, Iterator) else row for row in rows]
 
 
+def sequences(X: Any, name: str = "input", like: str | None = None) -> list[Any]:
+    """X as a list of sequences that all have tokens, or features, of the form `like` if that is given."""
+    X = listed(X, name)
+    if X:
+        form_of(X, name, like)
+    return X
+
+
 def checked_dev(dev: Any) -> Pairs | None:
     """Dev data as a pair of lists."""
     refuse_corpus(dev, name="dev")
@@ -64,15 +72,10 @@ def check_data(X: Any, y: Any, name: str = "training") -> tuple[list[Any], list[
     refuse_corpus(y, name=name)
     if y is None:
         raise DataError(f"{name} data: there are no labels (y is None)")
-    X, y = listed(X, name), listed(y, name)
+    X, y = sequences(X, name), listed(y, name)
     if len(X) != len(y):
         raise DataError(f"{name} data: {len(X)} sequences but {len(y)} label lists")
-    words = len(X) > 0 and form_of(X, name) == "tokens"
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
-        if len(tokens) == 0:
-            raise DataError(f"{name} data: sequence {i} has no tokens")
-        if words and any(token in ("", ()) or token[0] == "" for token in tokens):
-            raise DataError(f"{name} data: sequence {i} has an empty token")
         if labels is None:
             continue
         is_list = not isinstance(labels, str | Mapping | Set) and hasattr(labels, "__len__")
@@ -150,7 +153,7 @@ def checked_weights(sample_weight: Sequence[float] | None, n: int) -> np.ndarray
     try:
         weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, float)
     except (TypeError, ValueError):
-        raise DataError(f"sample_weight: found {sample_weight!r:.40}, expected a list of numbers") from None
+        raise DataError(f"sample_weight: found {quoted(sample_weight)}, expected a list of numbers") from None
     if weight.shape != (n,):
         raise DataError(f"sample_weight has shape {weight.shape}, expected one number for each of {n} sequences")
     if not ((weight >= 0) & (weight <= LARGEST)).all():

@@ -13,9 +13,10 @@ import numpy as np
 
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ParameterError
+from semistruct.features.encoder import form_of
 from semistruct.fitting.checkpoints import Checkpoint
 from semistruct.fitting.choice import choose_C
-from semistruct.fitting.data import DevData, Pairs, check_data, checked_dev, is_known, listed, origin
+from semistruct.fitting.data import DevData, Pairs, check_data, checked_dev, is_known, origin, sequences
 from semistruct.fitting.explanation import explain
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
@@ -127,7 +128,7 @@ class PathMethod(SequenceLabeller):
         """
         check_params(self)
         X, y = check_data(X, y)
-        dev, pool = checked_dev(dev), None if pool is None else listed(pool, "pool")
+        dev, pool = checked_dev(dev), None if pool is None else sequences(pool, "pool", like=form_of(X) if X else None)
         self.data_ = origin(X, y, dev, pool)
         if resume and checkpoint is None:
             raise ParameterError("resume=True needs checkpoint, the folder to continue from")

@@ -13,8 +13,7 @@ from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import DataError
 from semistruct.features import Encoder
-from semistruct.features.encoder import form_of
-from semistruct.fitting.data import all_labels, check_data, checked_weights, is_known, label_codes
+from semistruct.fitting.data import all_labels, checked_weights, is_known, label_codes
 from semistruct.rules import Rules
 from semistruct.rules.tables import RuleTables
 
@@ -49,14 +48,11 @@ class Task:
         rules: Rules | None,
         sample_weight: Sequence[float] | None,
     ) -> Task:
-        """From data that `check_data` has seen."""
+        """From data that `check_data` and `sequences` have seen."""
         weight = checked_weights(sample_weight, len(X))
         pool = list(pool or ())
-        check_data(pool, [None] * len(pool), name="pool")
         if not any(is_known(row) and w > 0 for row, w in zip(y, weight, strict=True)):
             raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
-        if pool:
-            form_of(pool, "pool", like=form_of(X))
         rules = Rules([]) if rules is None else rules
         labels = all_labels(y, rules)
         complete = [i for i, row in enumerate(y) if row is not None and None not in row]
