@@ -93,8 +93,8 @@ def test_unknown_labels_are_not_counted():
     ("gold", "predicted", "message"),
     [
         ([["a"]], [], "1 gold sequences but 0 predicted"),
-        ([["a"], ["a", "b"]], [["a"], ["a"]], "sequence 1: 2 gold labels but 1 predicted"),
-        ([["a"]], [None], "sequence 0: 1 gold labels but 0 predicted"),
+        ([["a"], ["a", "b"]], [["a"], ["a"]], "predicted sequence 1 has 2 tokens but 1 labels"),
+        ([["a"]], [None], "predicted sequence 0 has 1 tokens but 0 labels"),
         ([], [], "nothing to score"),
         ([None, [None]], [["a"], ["a"]], "nothing to score"),
     ],

@@ -7,8 +7,9 @@ A label is a string, or None where it is unknown; a sequence without any label h
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from typing import Any
 
 from semistruct.errors import DataError, quoted
 
@@ -34,15 +35,20 @@ class Example:
     token_lines: bool = False
 
     def __post_init__(self) -> None:
-        if not self.tokens:
+        if not _is_list(self.tokens) or not hasattr(self.tokens, "__len__"):
+            raise DataError(f"the tokens are {quoted(self.tokens)}, expected a list")
+        if len(self.tokens) == 0:
             raise DataError("a sequence has no tokens")
-        for name, part in (("labels", self.labels), ("offsets", self.offsets)):
-            if part is not None and len(part) != len(self.tokens):
-                raise DataError(f"{len(self.tokens)} tokens but {len(part)} {name}")
+        if self.labels is not None:
+            check_labels(self.labels, len(self.tokens), "")
+        if self.offsets is not None and len(self.offsets) != len(self.tokens):
+            raise DataError(f"{len(self.tokens)} tokens but {len(self.offsets)} offsets")
         for token in self.tokens:
-            word = token if isinstance(token, str) else "".join(token[:1])
-            if not word or word.isspace():
-                raise DataError(f"a token is empty or only white space: {quoted(word)}")
+            columns = (token,) if isinstance(token, str) else token
+            if not isinstance(columns, tuple) or not all(isinstance(column, str) for column in columns):
+                raise DataError(f"a token must be a string or a tuple of strings, not {quoted(token)}")
+            if not columns or not columns[0] or columns[0].isspace():
+                raise DataError(f"a token is empty or only white space: {quoted(token)}")
         for label in set(self.labels or ()) - {None}:
             if not label or label.isspace():
                 raise DataError(f"a label is empty or only white space: {quoted(label)}")
@@ -108,13 +114,42 @@ class Corpus:
     @classmethod
     def of(cls, tokens: Iterable[list[Token]], labels: Iterable[Labels | None] | None = None) -> Corpus:
         """A corpus from parallel lists."""
-        if labels is None:
-            return cls([Example(list(x)) for x in tokens])
-        pairs = zip(tokens, labels, strict=True)
-        return cls([Example(list(x), None if y is None else list(y)) for x, y in pairs])
+        X = listed(tokens)
+        y = [None] * len(X) if labels is None else listed(labels)
+        if len(X) != len(y):
+            raise DataError(f"{len(X)} sequences but {len(y)} label lists")
+        return cls([Example(_items(x), None if row is None else _items(row)) for x, row in zip(X, y, strict=True)])
 
 
-def refuse_corpus(*data: object, name: str) -> None:
-    """Estimators take lists."""
-    if any(isinstance(part, Corpus) for part in data):
+def listed(rows: Any, name: str = "input") -> list[Any]:
+    """Sequences, or the labels of sequences, as a list; what can be read only once is read here."""
+    if isinstance(rows, Corpus):
         raise DataError(f"{name} data: a Corpus is not a list of sequences; pass corpus.tokens and corpus.labels")
+    if not _is_list(rows):
+        found = "None" if rows is None else f"a {type(rows).__name__}"
+        raise DataError(f"{name} data: found {found}, expected a list of sequences")
+    return [list(row) if isinstance(row, Iterator) else row for row in rows]
+
+
+def check_labels(labels: Any, n_tokens: int, where: str) -> None:
+    """Refuse labels that are not one string, or None, for each token; `where` begins the message."""
+    countable = _is_list(labels) and hasattr(labels, "__len__")
+    if not countable or len(labels) != n_tokens:
+        found = f"{len(labels)} labels" if countable else quoted(labels)
+        raise DataError(f"{where}{n_tokens} tokens but {found}")
+    odd = next((label for label in labels if label is not None and not isinstance(label, str)), None)
+    if odd is not None:
+        raise DataError(f"{where}the label {quoted(odd)}, expected a string or None")
+    if "" in labels:
+        raise DataError(f"{where}an empty label, expected a text or None")
+
+
+def _items(row: Any) -> list[Any]:
+    if not _is_list(row):
+        raise DataError(f"found {quoted(row)}, expected a list")
+    return list(row)
+
+
+def _is_list(value: Any) -> bool:
+    """Whether it is a list, or as good as one: not a single text, and with an order."""
+    return hasattr(value, "__iter__") and not isinstance(value, str | bytes | Mapping | Set | type)

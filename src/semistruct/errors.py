@@ -7,10 +7,14 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 LONGEST = 60  # characters of what a message quotes
+LONGEST_MESSAGE = 800
 
 
 class SemistructError(Exception):
-    """Base of all errors in the user's input, as opposed to bugs in semistruct."""
+    """Base of all errors in the user's input, as opposed to bugs in semistruct: one line, of bearable length."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(shortened(" ".join(message.splitlines()), LONGEST_MESSAGE))
 
 
 class DataError(SemistructError, ValueError):
@@ -59,9 +63,9 @@ def quoted(value: object) -> str:
     return shortened(repr(value[: LONGEST + 1] if isinstance(value, str | bytes) else value))
 
 
-def shortened(text: str) -> str:
+def shortened(text: str, longest: int = LONGEST) -> str:
     """A text that goes into a message as it is, cut if it is long."""
-    return text if len(text) <= LONGEST + 2 else f"{text[:LONGEST]}..."
+    return text if len(text) <= longest + 2 else f"{text[:longest]}..."
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
@@ -71,8 +75,8 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
     return lower[near[0]] if near else None
 
 
-def meant(word: str, names: Iterable[str]) -> str:
+def meant(word: object, names: Iterable[str]) -> str:
     """The end of a message about an unknown name: the one that was probably meant, or a list of all."""
     listed = list(names)
-    near = nearest(word[:LONGEST], listed)
+    near = nearest(word[:LONGEST], listed) if isinstance(word, str) else None
     return f"did you mean {quoted(near)}?" if near else f"there are {', '.join(map(shortened, listed))}"

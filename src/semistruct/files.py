@@ -10,13 +10,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from semistruct.errors import DataError, quoted
+from semistruct.errors import DataError, ParameterError, quoted
 
 PathLike = str | os.PathLike[str]
 
 
 def source_name(path: PathLike) -> str:
     """What messages call the file at `path`."""
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(f"{quoted(path)} is not the path of a file")
     return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
 
 
@@ -119,7 +121,7 @@ def checked_encoding(encoding: str) -> str:
     """The name of a text encoding, "utf-8" in this one spelling."""
     try:
         "".encode(encoding)
-    except LookupError:
+    except (LookupError, TypeError, ValueError):
         raise DataError(f"there is no text encoding {quoted(encoding)}; try utf-8 or latin-1") from None
     return "utf-8" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
 

@@ -80,7 +80,7 @@ def convert(labels: Sequence[str | None], to: str) -> Labels:
 
 def _check_scheme(scheme: str) -> str:
     """`scheme` itself, or an error when there is no such scheme."""
-    if scheme not in SCHEMES:
+    if not isinstance(scheme, str) or scheme not in SCHEMES:
         raise ParameterError(f"there is no label scheme {quoted(scheme)}; {meant(scheme, SCHEMES)}")
     return scheme
 

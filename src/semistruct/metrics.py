@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from semistruct.corpus import check_labels, listed
 from semistruct.errors import DataError
 from semistruct.labels import scheme_of, spans
 
@@ -48,14 +49,16 @@ def token_accuracy(gold: Sequences, predicted: Sequences) -> float:
 
 def _scored(gold: Sequences, predicted: Sequences) -> Iterator[Pair]:
     """The pairs of sequences that can be scored: same length, at least one known label."""
+    gold, predicted = listed(gold, "gold"), listed(predicted, "predicted")
     if len(gold) != len(predicted):
         raise DataError(f"{len(gold)} gold sequences but {len(predicted)} predicted")
     empty = True
     for i, (g, p) in enumerate(zip(gold, predicted, strict=True)):
         if g is None:
             continue
-        if p is None or len(g) != len(p):
-            raise DataError(f"sequence {i}: {len(g)} gold labels but {0 if p is None else len(p)} predicted")
+        n = len(g) if hasattr(g, "__len__") else 0
+        check_labels(g, n, f"gold sequence {i} has ")
+        check_labels(() if p is None else p, n, f"predicted sequence {i} has ")
         if any(y is not None for y in g):
             empty = False
             yield g, p

@@ -12,7 +12,6 @@ import numpy as np
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode, decode_k, token_margins
 from semistruct.chain.posterior import posterior
-from semistruct.corpus import refuse_corpus
 from semistruct.features import Encoder
 from semistruct.prediction import decode_under
 from semistruct.rules import Rules
@@ -83,7 +82,6 @@ class Model:
 
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]], n_jobs: int | None = None) -> list[np.ndarray]:
         """For each token, by how much the best labelling with its label in y beats the best one with another label."""
-        refuse_corpus(y, name="input")
         number, out = {label: k for k, label in enumerate(self.labels)}, list[np.ndarray]()
         for first, batch, _ in self._encoded(X):
             path = np.array([number[label] for row in y[first : first + len(batch)] for label in row], np.int16)
@@ -101,7 +99,6 @@ class Model:
         self, X: Sequence[Any], rules: Rules | None = None, size: int = CHUNK
     ) -> Iterator[tuple[int, SequenceBatch, RuleTables | None]]:
         """The number of the first sequence of each chunk of `size`, the chunk, and the rules for it."""
-        refuse_corpus(X, name="input")
         for first in range(0, len(X), size):
             part = X[first : first + size]
             yield first, self.encoder.transform(part), None if rules is None else rules.compile(part, self.labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from math import isfinite
+from math import inf
 from numbers import Integral, Real
 from typing import Any
 
@@ -35,7 +35,7 @@ LARGEST = 1e10
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+    return isinstance(value, Real) and not isinstance(value, bool) and -inf < value < inf  # type: ignore[operator]
 
 
 def _whole(value: Any, least: int) -> bool:
@@ -61,10 +61,6 @@ share = Check("a number from 0 to 1", lambda value: _number(value) and 0 <= valu
 yes_or_no = Check("True or False", lambda value: isinstance(value, bool))
 at_least_one = Check("a whole number >= 1", lambda value: _whole(value, 1))
 none = Check("None", lambda value: value is None)
-seed = Check(
-    "None, a whole number >= 0 or a numpy RandomState",
-    lambda value: value is None or _whole(value, 0) or isinstance(value, np.random.RandomState),
-)
 features = Check(
     "the name of a feature set or a list of templates",
     lambda v: isinstance(v, str) or (isinstance(v, list | tuple) and all(isinstance(s, str) for s in v)),
@@ -76,6 +72,9 @@ rules = Check("Rules (those of a file: Rules.from_file(path))", lambda value: is
 
 def whole(least: int, most: int) -> Check:
     return Check(f"a whole number from {least} to {most}", lambda value: _whole(value, least) and int(value) <= most)
+
+
+seed = none | whole(0, 2**32 - 1) | Check("a numpy RandomState", lambda v: isinstance(v, np.random.RandomState))
 
 
 def the_word(word: str) -> Check:

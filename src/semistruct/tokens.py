@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from semistruct.errors import DataError, quoted
+
 TOKEN = re.compile(
     r"""
       (?P<page>(?:(?:https?|ftp)://|www\.)[^\s<>"]*[\w/])  # an address of a page, without closing punctuation
@@ -28,6 +30,8 @@ def tokenize(text: str) -> tuple[list[str], list[tuple[int, int]]]:
     >>> tokenize("A. Turing, 1936.")[0]
     ['A', '.', 'Turing', ',', '1936', '.']
     """
+    if not isinstance(text, str):
+        raise DataError(f"{quoted(text)} is not a text")
     found = _spans(text)
     return [text[a:b] for a, b in found], found
 

@@ -54,7 +54,6 @@ read('data', encoding=@)|list(stream(@))
 write(@, 'out', 'tsv')|write(corpus, 'out', @)|write(corpus, 'out', 'jsonl', scheme=@)
 write(corpus, 'out', 'tsv', encoding=@)|tokenize(@)|Corpus.of(@)|Corpus.of(X, @)
 Example(@)|Example(['a'], @)|Features(@)|make_citations(2, seed=@)|ssvm.save('m', card=@)
-rules.compile(@, ['author'])|rules.check_labels(@)|rules.all_labels(@)
 """
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
-from semistruct.corpus import refuse_corpus
+from semistruct.corpus import check_labels, listed
 from semistruct.errors import DataError, RuleWarning, nearest, quoted
 from semistruct.features import Encoder
 from semistruct.features.encoder import form_of
@@ -38,15 +38,6 @@ class DevData:
         return cls(*dev, batch, label_codes(dev[1], batch.lengths.tolist(), labels))
 
 
-def listed(rows: Any, name: str = "input") -> list[Any]:
-    """Sequences, or the labels of sequences, as a list; what can be read only once is read here."""
-    refuse_corpus(rows, name=name)
-    if isinstance(rows, str | bytes | Mapping | Set) or not hasattr(rows, "__iter__"):
-        found = "None" if rows is None else f"a {type(rows).__name__}"
-        raise DataError(f"{name} data: found {found}, expected a list of sequences")
-    return [list(row) if isinstance(row, Iterator) else row for row in rows]
-
-
 def sequences(X: Any, name: str = "input", like: str | None = None) -> list[Any]:
     """X as a list of sequences that all have tokens, or features, of the form `like` if that is given."""
     X = listed(X, name)
@@ -57,7 +48,6 @@ def sequences(X: Any, name: str = "input", like: str | None = None) -> list[Any]
 
 def checked_dev(dev: Any) -> Pairs | None:
     """Dev data as a pair of lists."""
-    refuse_corpus(dev, name="dev")
     if dev is None:
         return None
     if not isinstance(dev, tuple | list) or len(dev) != 2:
@@ -69,24 +59,14 @@ def checked_dev(dev: Any) -> Pairs | None:
 
 def check_data(X: Any, y: Any, name: str = "training") -> tuple[list[Any], list[Any]]:
     """X and y as lists, in which labels fit the tokens, and are strings or None."""
-    refuse_corpus(y, name=name)
     if y is None:
         raise DataError(f"{name} data: there are no labels (y is None)")
     X, y = sequences(X, name), listed(y, name)
     if len(X) != len(y):
         raise DataError(f"{name} data: {len(X)} sequences but {len(y)} label lists")
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
-        if labels is None:
-            continue
-        is_list = not isinstance(labels, str | Mapping | Set) and hasattr(labels, "__len__")
-        if not is_list or len(labels) != len(tokens):
-            found = f"{len(labels)} labels" if is_list else quoted(labels)
-            raise DataError(f"{name} data: sequence {i} has {len(tokens)} tokens but {found}")
-        odd = next((label for label in labels if label is not None and not isinstance(label, str)), None)
-        if odd is not None:
-            raise DataError(f"{name} data: sequence {i} has the label {quoted(odd)}, expected a string or None")
-        if "" in labels:
-            raise DataError(f"{name} data: sequence {i} has an empty label, expected a text or None")
+        if labels is not None:
+            check_labels(labels, len(tokens), f"{name} data: sequence {i} has ")
     return X, y
 
 

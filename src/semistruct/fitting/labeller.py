@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semistruct import metrics, params, store
 from semistruct.errors import DataError, ModelError, ParameterError, quoted, shortened
-from semistruct.fitting.data import check_data, listed
+from semistruct.fitting.data import check_data, sequences
 from semistruct.fitting.standing import Line, RuleReport
 from semistruct.model import Model
 from semistruct.rules import Rule, Rules
@@ -73,7 +73,9 @@ class SequenceLabeller(BaseEstimator):
         rules   Rules, whose instance rules are obeyed; True: those that the model was fitted with
         corpus  obey the corpus rules too, where X is the corpus
         """
-        obeyed, X = self._to_obey(rules), listed(X)
+        obeyed, X = self._to_obey(rules), sequences(X)
+        if not isinstance(corpus, bool):
+            raise ParameterError(f"corpus={quoted(corpus)}: must be {params.yes_or_no.words}")
         if corpus and (obeyed is None or n_best is not None):
             raise ParameterError("corpus=True needs rules, and cannot be combined with n_best")
         if n_best is None:
@@ -85,7 +87,7 @@ class SequenceLabeller(BaseEstimator):
     def decision_function(self, X: Sequence[Any], *, rules: bool | Rules = False) -> np.ndarray:
         """(n, 2): the score of the predicted labelling and its margin over the runner-up."""
         obeyed = self._to_obey(rules)
-        return self.model_.margins(listed(X), self.n_jobs, obeyed)
+        return self.model_.margins(sequences(X), self.n_jobs, obeyed)
 
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
         """How sure the model is of each label of y (default: the labels it predicts), in units of its scores.
@@ -100,7 +102,7 @@ class SequenceLabeller(BaseEstimator):
     def _labelled(self, X: Any, y: Any) -> tuple[list[Any], list[Any]]:
         """X and y as lists, where the model knows all labels of y; None for y stands for what it predicts."""
         if y is None:
-            X = listed(X)
+            X = sequences(X)
             return X, self.predict(X)
         X, y = check_data(X, y, "input")
         for i, row in enumerate(y):
@@ -131,6 +133,8 @@ class SequenceLabeller(BaseEstimator):
         The card also tells the version, the time, and the size and digest of the data: what `card` says goes first.
         """
         check_is_fitted(self)
+        if not isinstance(card, Mapping | None):
+            raise ParameterError(f"card={quoted(card)}: the card of a model is a dictionary")
         given, data = dict(card or {}), getattr(self, "data_", {})
         if data and isinstance(given.get("data", {}), dict):
             given["data"] = {**data, **given.get("data", {})}

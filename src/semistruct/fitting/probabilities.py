@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from semistruct.fitting.data import listed
+from semistruct.fitting.data import sequences
 from semistruct.fitting.labeller import SequenceLabeller
 
 
@@ -18,7 +18,7 @@ class Probabilities(SequenceLabeller):
     def predict_marginals(self, X: Sequence[Any]) -> list[np.ndarray]:
         """For each sequence an array (tokens, labels): the probability of each label of `classes_` at each token."""
         check_is_fitted(self, "model_")
-        return self.model_.marginals(listed(X), self.n_jobs)
+        return self.model_.marginals(sequences(X), self.n_jobs)
 
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
         """The probability of each label of y (default: the labels it predicts)."""

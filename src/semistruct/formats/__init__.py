@@ -138,8 +138,13 @@ def write(
     A file appears, or replaces the one of that name, only when it is complete.
     """
     form, width = _named(format), 0
+    checked_encoding(encoding)
+    if not isinstance(examples, Iterable):
+        raise DataError(f"{quoted(examples)} is not a corpus, nor a list of examples")
     with _opened(target, encoding) as out:
         for i, example in enumerate(examples):
+            if not isinstance(example, Example):
+                raise DataError(f"sequence {i} is {quoted(example)}, expected an Example")
             width = width or _width(example)
             try:
                 text = _rendered(_converted(example, scheme), form, width)
@@ -171,7 +176,7 @@ def _width(example: Example) -> int:
 
 
 def _named(format: str) -> Format:
-    if format not in FORMATS:
+    if not isinstance(format, str) or format not in FORMATS:
         raise DataError(f"there is no format {quoted(format)}; {meant(format, FORMATS)}")
     return FORMATS[format]
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import chain
 
 from semistruct.corpus import Example, Token
-from semistruct.errors import DataError, quoted
+from semistruct.errors import DataError, quoted, shortened
 from semistruct.formats.marked import known
 
 UNKNOWN_MARK = "?"
@@ -91,11 +91,11 @@ def blocks(
 
 def label_index(width: int, label_column: int | str | None, source: str, line: int) -> int | None:
     """Which of `width` columns is the label, None if there is none."""
-    if label_column == "none" or (label_column is None and width == 1):
-        return None
     index = -1 if label_column is None else label_column
+    if (isinstance(index, str) and index == "none") or (label_column is None and width == 1):
+        return None
     if not isinstance(index, int) or not -width <= index < width:
-        raise DataError.at(source, line, f"there is no label column {index}, only {width} columns")
+        raise DataError.at(source, line, f"there is no label column {shortened(str(index))}, only {width} columns")
     if width == 1:
         raise DataError.at(source, line, "the only column cannot be the label: there would be no word")
     return index

@@ -18,21 +18,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
-from semistruct.errors import DataError, ParameterError, meant, quoted
+from semistruct.errors import DataError, ParameterError, meant, quoted, shortened
+from semistruct.files import source_name
 from semistruct.rules.base import EntryError, Rule, unknown_label
 from semistruct.rules.vocabulary import VOCABULARY
 
 LONGEST = 1_000_000  # bytes of a rules file
 DEEPEST = 8  # levels of nesting; rules need five
+TOLD = 9  # errors of which a message tells the line
 
-HALF = re.compile("[\ud800-\udfff]")
+STRANGE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+
 QUOTE = "quote a word that begins with &, * or !"
 SHIPPED = resources("semistruct.rules") / "shipped"
 
@@ -52,7 +55,7 @@ def shipped() -> list[str]:
 
 def read_rules(path: str | os.PathLike[str]) -> Listed:
     """Read a rules file, or a shipped one by its name; a file of that name in the working directory goes first."""
-    source = os.fspath(path)
+    source = source_name(path)
     if source in shipped() and (not Path(source).exists() or Path(source).is_dir()):
         return parse_rules((SHIPPED / f"{source}.yaml").read_text(encoding="utf-8"), source)
     try:
@@ -74,21 +77,15 @@ def read_rules(path: str | os.PathLike[str]) -> Listed:
 
 def parse_rules(text: str, source: str) -> Listed:
     """The rules that a text in YAML holds; messages call it `source`."""
-    loader = None
+    if odd := STRANGE.search(text):
+        line = text.count("\n", 0, odd.start()) + 1
+        raise DataError.at(source, line, f"not YAML: the character {quoted(odd[0])} is not allowed")
     try:
-        loader = _Loader(text)
-        root = loader.get_single_node()
-    except yaml.reader.ReaderError as err:
-        line = text.count("\n", 0, err.position) + 1
-        raise DataError.at(
-            source, line, f"not YAML: the character {quoted(chr(err.character))} is not allowed"
-        ) from None
+        root = _root(yaml.parse(text, yaml.CSafeLoader))
     except yaml.MarkedYAMLError as err:
         mark = err.problem_mark or err.context_mark
-        raise DataError.at(source, mark.line + 1 if mark else None, _complaint(err)) from None
-    except (ValueError, OverflowError):  # of chr and int, for an escape or a version that is out of range
-        where = loader.line + 1 if loader else None
-        raise DataError.at(source, where, "not YAML: there is no character or number like that") from None
+        line = min(mark.line + 1, len(text.splitlines())) if mark else None
+        raise DataError.at(source, line, _complaint(err)) from None
     try:
         return _Reader().listed(root)
     except _Mistake as err:
@@ -142,26 +139,38 @@ class _Refused(yaml.MarkedYAMLError):
     """YAML that a rules file must not use."""
 
 
-class _Loader(yaml.SafeLoader):
-    """Composes the nodes of a file; nothing is constructed from them here."""
+def _root(events: Iterator[Any]) -> yaml.Node | None:
+    """The node of the only document, None if there is none."""
+    next(events)  # the stream starts
+    if isinstance(next(events), yaml.StreamEndEvent):
+        return None
+    root = _node(events, next(events), DEEPEST)
+    next(events)  # the document ends
+    if not isinstance(event := next(events), yaml.StreamEndEvent):
+        raise _Refused(problem="a rules file is one document", problem_mark=event.start_mark)
+    return root
 
-    depth = 0
 
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        event: Any = self.peek_event()
-        problem = None
-        if event.anchor is not None:  # an alias names one, too
-            problem = f"anchors and aliases are not allowed; {QUOTE}"
-        elif event.tag is not None:
-            problem = f"the tag {event.tag} is not allowed; {QUOTE}"
-        elif self.depth == DEEPEST:
-            problem = f"nested more than {DEEPEST} levels deep"
-        if problem:
-            raise _Refused(problem=problem, problem_mark=event.start_mark)
-        self.depth += 1
-        node = super().compose_node(parent, index)
-        self.depth -= 1
-        return node
+def _node(events: Iterator[Any], event: Any, levels: int) -> yaml.Node:
+    """The node that begins with `event`, which may have as many levels."""
+    problem = None
+    if event.anchor is not None:  # an alias names one, too
+        problem = f"anchors and aliases are not allowed; {QUOTE}"
+    elif event.tag is not None:
+        problem = f"the tag {shortened(event.tag)} is not allowed; {QUOTE}"
+    elif levels == 0:
+        problem = f"nested more than {DEEPEST} levels deep"
+    if problem:
+        raise _Refused(problem=problem, problem_mark=event.start_mark)
+    if isinstance(event, yaml.ScalarEvent):
+        return yaml.ScalarNode("", event.value, event.start_mark, event.end_mark)
+    items = []
+    while not isinstance(inner := next(events), yaml.CollectionEndEvent):
+        items.append(_node(events, inner, levels - 1))
+    if isinstance(event, yaml.SequenceStartEvent):
+        return yaml.SequenceNode("", items, event.start_mark, inner.end_mark)
+    pairs = list(zip(items[::2], items[1::2], strict=True))
+    return yaml.MappingNode("", pairs, event.start_mark, inner.end_mark)
 
 
 class _Mistake(Exception):
@@ -206,8 +215,10 @@ class _Reader:
                 found.append(self.rule(node, labels))
             except _Mistake as err:
                 wrong.append(err)
+            if len(wrong) > TOLD:
+                break
         if len(wrong) > 1:
-            lines = ", ".join(str(err.line) for err in wrong[1:])
+            lines = ", ".join(str(err.line) for err in wrong[1:TOLD]) + ", ..." * (len(wrong) > TOLD)
             raise _Mistake(wrong[0].line, f"{wrong[0].problem} (further errors in line {lines})")
         if wrong:
             raise wrong[0]
@@ -240,8 +251,6 @@ class _Reader:
         if not isinstance(node, yaml.ScalarNode) or not node.value:
             found = "nothing" if isinstance(node, yaml.ScalarNode) else "a list or a mapping"
             raise self.error(node, f"{where}: expected a text, found {found}")
-        if HALF.search(node.value):
-            raise self.error(node, f"{where}: {quoted(node.value)} has half a character, which no text can hold")
         return str(node.value)
 
     def items(self, node: yaml.Node, wanted: str) -> list[yaml.Node]:

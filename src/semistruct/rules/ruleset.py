@@ -30,11 +30,13 @@ class Rules:
     def __init__(
         self, rules: Iterable[Rule], labels: Iterable[str] | None = None, *, lines: tuple[int, ...] = ()
     ) -> None:
-        if isinstance(rules, str | os.PathLike):
+        if isinstance(rules, str | os.PathLike) or not isinstance(rules, Iterable):
             raise ParameterError(f"Rules({quoted(rules)}): expected rules; those of a file: Rules.from_file")
+        if labels is not None:
+            labels = _names(labels)
         self.rules = tuple(rules)
         self.lines = lines  # where the rules stand in their file, if they are of one
-        self.labels = None if labels is None else tuple(sorted(set(labels)))
+        self.labels = None if labels is None else tuple(sorted(labels))
         for rule in self.rules:
             if not isinstance(rule, Rule):
                 raise ParameterError(f"Rules: {quoted(rule)} is not a rule")
@@ -50,6 +52,8 @@ class Rules:
     @classmethod
     def from_text(cls, text: str, source: str = "<rules>") -> Rules:
         """The rules that a text in YAML holds; messages call it `source`."""
+        if not isinstance(text, str):
+            raise ParameterError(f"Rules.from_text({quoted(text)}): expected a text in YAML")
         rules, labels, lines = parse_rules(text, source)
         return cls(rules, labels, lines=lines)
 
@@ -107,6 +111,17 @@ class Rules:
         """The rules as arrays for sequences X; label y is labels[y]."""
         self.check_labels(labels)
         return compile_rules(self.rules, X, labels)
+
+
+def _names(labels: Any) -> set[str]:
+    """The labels as a set."""
+    if isinstance(labels, str) or not isinstance(labels, Iterable):
+        raise ParameterError(f"labels={quoted(labels)}: expected a list of labels")
+    listed = list(labels)
+    for label in listed:
+        if not isinstance(label, str) or not label:
+            raise ParameterError(f"labels: {quoted(label)} is not a label")
+    return set(listed)
 
 
 def value(rule: Rule, term: Term, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
