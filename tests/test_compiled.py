@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import semistruct
-from semistruct import compiled
+from semistruct import compiled, make_citations
 from semistruct.cli.compiling import TEXT, Teller
+from semistruct.formats import write
 
 PACKAGE = Path(semistruct.__file__).parent
 COUNT = """
@@ -106,3 +108,46 @@ def test_it_is_said_once_where_there_is_no_terminal(capsys):
         tell(begins)
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", f"semistruct: {TEXT} (some seconds)\n")
+
+
+HELD = """
+import os, signal, threading
+from numba.core import event
+from semistruct import compiled, make_citations
+steps = []
+try:
+    with event.trigger_event("numba:compile"):
+        with event.trigger_event("numba:compile"):
+            os.kill(os.getpid(), signal.SIGINT)
+            threading.Event().wait(0.1)
+            steps.append("inner")
+        steps.append("outer")
+    steps.append("after")
+except KeyboardInterrupt:
+    steps.append("interrupted")
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    threading.Event().wait(0.1)
+except KeyboardInterrupt:
+    steps.append("again")
+print(*steps)
+"""
+
+
+def test_an_interruption_is_held_back_until_a_kernel_is_compiled():
+    """Raised in a function that LLVM calls, it would be lost."""
+    done = subprocess.run([sys.executable, "-c", HELD], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["inner", "outer", "interrupted", "again"]
+
+
+def test_a_command_that_compiles_ends_soon_and_leaves_nothing(tmp_path):
+    write(make_citations(40, seed=1), tmp_path / "few.tsv", "tsv")
+    command = [sys.executable, "-m", "semistruct", "train", "few.tsv", "-C", "1", "-o", "a.model"]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, text=True, stderr=subprocess.PIPE) as process:
+        assert TEXT in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    assert process.returncode == 130
+    assert re.fullmatch("semistruct: interrupted[^\n]*\n", said)
+    assert sorted(os.listdir(tmp_path)) == ["cache", "few.tsv"]

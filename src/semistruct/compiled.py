@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import signal
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -76,15 +78,31 @@ class KernelCache(FunctionCache):
 
 
 class _Listener(event.Listener):
-    """Passes on when numba compiles."""
+    """Passes on when numba compiles, and meanwhile holds back Ctrl-C, which is lost if it is raised inside of LLVM."""
+
+    depth, held = 0, False  # of what is compiled in the main thread
 
     def on_start(self, event: Any) -> None:
         for watch in compile_watchers:
             watch(True)
+        if threading.current_thread() is threading.main_thread():
+            self.depth += 1
+            if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+                signal.signal(signal.SIGINT, self.hold)
 
     def on_end(self, event: Any) -> None:
         for watch in compile_watchers:
             watch(False)
+        if threading.current_thread() is threading.main_thread():
+            self.depth -= 1
+            if self.depth == 0 and signal.getsignal(signal.SIGINT) == self.hold:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+            if self.depth == 0 and self.held:
+                self.held = False
+                raise KeyboardInterrupt
+
+    def hold(self, *_: Any) -> None:
+        self.held = True
 
 
 event.register("numba:compile", _Listener())

@@ -13,6 +13,7 @@ from typing import IO, Any, TextIO
 from semistruct.errors import DataError, ParameterError, quoted
 
 PathLike = str | os.PathLike[str]
+_unfinished: set[Path] = set()
 
 
 def source_name(path: PathLike) -> str:
@@ -73,6 +74,8 @@ def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
     # A device or a pipe is written to; putting a file in its place would destroy it.
     special = target.exists() and not target.is_file()
     temporary = target if special else target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    if not special:
+        _unfinished.add(temporary)
     try:
         with open(temporary, **options) as file:
             try:
@@ -88,8 +91,16 @@ def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
                 if not special:
                     temporary.unlink(missing_ok=True)
                 raise
+            finally:
+                _unfinished.discard(temporary)
     except OSError as err:
         raise DataError.at(path, None, f"cannot write: {reason(err)}") from err
+
+
+def abandon() -> None:
+    """Delete all files that are not complete, of a process that ends without further ado."""
+    for path in list(_unfinished):
+        path.unlink(missing_ok=True)
 
 
 def _sync_folder(folder: Path) -> None:

@@ -41,12 +41,14 @@ def spread(
     piece  the size of a part, for kernels that may take long: an interruption is answered between two parts
     """
     n = available() if n_jobs is None else n_jobs
-    if len(which) < SERIAL_BELOW * n or (n == 1 and piece is None):
-        kernel(which, *args)
-        return
-    count = min(n * PIECES_PER_THREAD, len(which) // SERIAL_BELOW)
-    parts = np.array_split(which, max(count, 1 if piece is None else -(-len(which) // piece)))
-    if n == 1:
+    if piece is not None:
+        count = -(-len(which) // piece)
+    elif n == 1 or len(which) < SERIAL_BELOW * n:
+        count = 1
+    else:
+        count = min(n * PIECES_PER_THREAD, len(which) // SERIAL_BELOW)
+    parts = np.array_split(which, max(count, 1))
+    if n == 1 or count <= 1:
         for part in parts:
             kernel(part, *args)
         return

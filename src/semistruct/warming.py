@@ -6,10 +6,13 @@ cache.  `python -m semistruct.warming search switching` compiles these parts.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Thread
 
 import numpy as np
 
@@ -68,6 +71,15 @@ def warming(*parts: str) -> Iterator[None]:
         child.wait()
 
 
+def _end_with_parent() -> None:
+    """End when the process that started this one is gone, however it ended."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
+
+
 if __name__ == "__main__":
+    Thread(target=_end_with_parent, daemon=True).start()
     for name in sys.argv[1:]:
         PARTS[name][1]()

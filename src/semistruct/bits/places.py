@@ -17,7 +17,7 @@ from semistruct.rules.base import Rule, Term
 from semistruct.rules.events import StartEvent, TokenEvent
 from semistruct.rules.tables import RuleTables, shifted
 from semistruct.rules.vocabulary.function import Function
-from semistruct.search.best import tracked
+from semistruct.search.best import PIECE, tracked
 from semistruct.threads import spread
 
 UNLIMITED = kernels.UNLIMITED
@@ -92,7 +92,17 @@ class Bits:
         """The best labelling of each sequence by  score + price . bits: (labels (n_tokens,), values (n,))."""
         labels, values = np.zeros(self.batch.n_tokens, np.int16), np.zeros(len(self.batch))
         scorer = scorer_of(self.batch, weights)
-        spread(kernels.best_priced_sequences, self.which, scorer, self.tables, price, labels, values, n_jobs=n_jobs)
+        spread(
+            kernels.best_priced_sequences,
+            self.which,
+            scorer,
+            self.tables,
+            price,
+            labels,
+            values,
+            n_jobs=n_jobs,
+            piece=PIECE,
+        )
         return labels, values
 
     def worth(

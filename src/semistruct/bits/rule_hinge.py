@@ -23,6 +23,7 @@ import numpy as np
 
 from semistruct.bits.hinge_kernels import Auxiliary, find_bit_violators, improve_bits
 from semistruct.bits.places import Bits
+from semistruct.search.best import PIECE
 from semistruct.solvers.sdm import MAX_PAIRS, DualState, Problem, Workbench
 from semistruct.threads import spread
 
@@ -50,7 +51,7 @@ class RuleWorkbench(Workbench):
         super().look(which[~self.ruled[which]])
         spread(
             find_bit_violators, which[self.ruled[which]], self.rows, self.goal, self.state.sets, self.w,
-            self.bits.tables, (self.hinge, self.mean, self.found), self.aux, n_jobs=self.n_jobs,
+            self.bits.tables, (self.hinge, self.mean, self.found), self.aux, n_jobs=self.n_jobs, piece=PIECE,
         )  # fmt: skip
         return self.problem.weight[which] * (self.hinge[which] - self.mean[which])
 

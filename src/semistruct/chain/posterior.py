@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,10 +51,19 @@ def posterior(
     known  (n_tokens,) restricts labellings to those that agree, where it is not UNKNOWN
     """
     n, Y, step = len(batch), weights.n_labels, weights.step
-    bounds = np.linspace(0, n, PIECES + 1).astype(np.int64)
     log_z, marginal, steps = np.empty(n), np.empty((batch.n_tokens, Y)), np.zeros((PIECES, *step.shape))
-    spread(
-        expect_sequences, np.arange(PIECES), bounds, scorer_of(batch, weights), NOWHERE if known is None else known,
+    over_pieces(
+        expect_sequences, n, scorer_of(batch, weights), NOWHERE if known is None else known,
         factors_of(step), np.ones(n) if weight is None else weight, log_z, (marginal, steps), n_jobs=n_jobs,
     )  # fmt: skip
     return Posterior(log_z, marginal, steps.sum(axis=0))
+
+
+def over_pieces(kernel: Callable[..., object], n: int, *args: object, n_jobs: int | None, at_once: int = 4) -> None:
+    """Call kernel(pieces, bounds, *args), where the sequences bounds[p] to bounds[p + 1] of n are those of piece p.
+
+    What each piece sums up for itself does not depend on threads; an interruption is answered after `at_once` pieces.
+    """
+    bounds = np.linspace(0, n, PIECES + 1).astype(np.int64)
+    few = n < PIECES
+    spread(kernel, np.arange(PIECES), bounds, *args, n_jobs=1 if few else n_jobs, piece=PIECES if few else at_once)

@@ -49,12 +49,12 @@ class Teller:
 
 
 @contextmanager
-def telling() -> Iterator[None]:
+def telling() -> Iterator[Teller]:
     """Show whenever kernels are compiled."""
     teller = Teller()
     compile_watchers.append(teller)
     try:
-        yield
+        yield teller
     finally:
         compile_watchers.remove(teller)
         teller.close()

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
+from threading import Event, Thread, current_thread, main_thread
 from typing import Any, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
 
+from semistruct import files
 from semistruct.errors import DataError
 from semistruct.files import reason
 
 INTERRUPTED = 130
+GRACE = 0.3  # seconds in which a command should end by itself
+
+_answered = Event()
+"""Whether an interrupted command has said so."""
 
 
 class Commands(TyperGroup):
@@ -28,6 +36,7 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as err:
             print(f"semistruct: interrupted, {str(err) or 'nothing was written'}", file=sys.stderr)
+            _answered.set()
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -54,6 +63,41 @@ class _Output:
             if isinstance(err, BrokenPipeError):
                 raise SystemExit(0) from None
             raise DataError.at("<stdout>", None, f"cannot write: {reason(err)}") from None
+
+
+@contextmanager
+def prompt_end(is_compiling: Callable[[], bool]) -> Iterator[None]:
+    """End soon after an interruption even while functions are compiled, which takes seconds and cannot be stopped.
+
+    Python acts on a signal only when LLVM is done, but has it written to a pipe at once.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    Thread(target=_watch, args=(reader, is_compiling), daemon=True).start()
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(writer)
+
+
+def _watch(reader: int, is_compiling: Callable[[], bool]) -> None:
+    while got := os.read(reader, 1):
+        if got[0] != signal.SIGINT:
+            continue
+        time.sleep(GRACE)
+        if is_compiling():
+            files.abandon()
+            if sys.stderr.isatty():
+                sys.stderr.write("\r\x1b[2K\x1b[?25h")  # clears what shows progress, and shows the cursor
+            if not _answered.is_set():
+                print("semistruct: interrupted while compiling", file=sys.stderr, flush=True)
+            os._exit(INTERRUPTED)
+    os.close(reader)
 
 
 @contextmanager

@@ -13,6 +13,8 @@ from semistruct.expectations.projection import Multipliers, Projection, Projecto
 from semistruct.expectations.projection_kernels import Field, Problem
 from semistruct.rules.tables import Costs, shifted
 
+PIECE = 32  # steps that are made without looking whether to stop
+
 
 @dataclass(frozen=True)
 class OnlineLearner:
@@ -44,20 +46,17 @@ class OnlineLearner:
         known = NOWHERE if projector.known is None else np.concatenate([self.labels, projector.known])
         order = np.random.default_rng(seed).permutation(len(self.batch))
         multipliers = Multipliers(projection.multipliers.instance.copy(), projection.multipliers.corpus.copy())
-        learn_online(
-            Course(order, len(self.batch) - len(projector.batch), self.labels, self.weight, self.eta, seen),
+        unit = 1.0 / np.sqrt(rows.slack + np.abs(rows.a) @ projection.expected.sum(axis=0) + 1.0)
+        arrays = (
             Field(scorer_of(self.batch, new), costs, events.step_cell, 1.0, known),
             new.trans,
             Problem(events, instance_rows(expectations), 1.0, projector.tol, projector.rounds),
-            CorpusRows(
-                rows.a,
-                rows.bound,
-                rows.slack,
-                low=rows.low,
-                high=rows.high,
-                unit=1.0 / np.sqrt(rows.slack + np.abs(rows.a) @ projection.expected.sum(axis=0) + 1.0),
-            ),
+            CorpusRows(rows.a, rows.bound, rows.slack, low=rows.low, high=rows.high, unit=unit),
             multipliers.instance,
             multipliers.corpus,
         )
+        n, n_fixed = len(self.batch), len(self.batch) - len(projector.batch)
+        for first in range(0, n, PIECE):
+            part = order[first : first + PIECE]
+            learn_online(Course(part, n, n_fixed, self.labels, self.weight, self.eta, seen + first), *arrays)
         return new, multipliers

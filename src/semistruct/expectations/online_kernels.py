@@ -21,15 +21,17 @@ class CorpusRows(NamedTuple):
 
 
 class Course(NamedTuple):
-    """One pass over the sequences.
+    """A part of one pass over the sequences.
 
     order    in which they are visited
+    n        of all sequences
     n_fixed  how many of them, the first ones, have the labels `goal` (n_tokens,)
     weight   (n,) of each sequence
     eta      step t has the length eta / (1 + eta t / n); seen: how many steps were made before
     """
 
     order: np.ndarray
+    n: int
     n_fixed: int
     goal: np.ndarray
     weight: np.ndarray
@@ -39,15 +41,15 @@ class Course(NamedTuple):
 
 @kernel
 def learn_online(course, field, trans, problem, corpus, multiplier, shared):
-    """One pass of stochastic gradient steps over the sequences: changes the weights in field.scorer, and trans.
+    """Stochastic gradient steps, one for each sequence of the course: changes the weights in field.scorer, and trans.
 
     Sequences without fixed labels are projected one at a time: their own multipliers (n_open, J) exactly, those of
     corpus rules (`shared`) by a step of their own.
     """
     scorer, n_fixed, goal = field.scorer, course.n_fixed, course.goal
-    n, Y = len(course.order), scorer.tokens.shape[1]
+    n, Y = course.n, scorer.tokens.shape[1]
     free = Field(scorer, field.costs, field.step_cell, field.scale, np.empty(0, np.int16))
-    for s in range(n):
+    for s in range(len(course.order)):
         i = course.order[s]
         length = course.eta / (1.0 + course.eta * (course.seen + s) / n)
         a, b = scorer.offsets[i], scorer.offsets[i + 1]

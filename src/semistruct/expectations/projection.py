@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
-from semistruct.chain.posterior import PIECES
+from semistruct.chain.posterior import PIECES, over_pieces
 from semistruct.expectations.projection_kernels import (
     Field,
     InstanceRows,
@@ -118,7 +118,6 @@ class _Dual:
         self.weight = np.ones(len(self.batch)) if weight is None else weight
         self.known = NOWHERE if projector.known is None else projector.known
         self.rows = instance_rows(self.expectations)
-        self.bounds = np.linspace(0, len(self.batch), PIECES + 1).astype(np.int64)
 
     def field(self, corpus: np.ndarray) -> Field:
         """What scores labels, given the multipliers of corpus rules."""
@@ -139,8 +138,8 @@ class _Dual:
             steps=np.zeros((PIECES, K, Y, Y)),
         )  # fmt: skip
         field, problem = self.field(start.corpus), self.problem(rounds)
-        args = np.arange(PIECES), self.bounds, field, problem, self.weight, found
-        spread(project_sequences, *args, n_jobs=self.projector.n_jobs)
+        args = n, field, problem, self.weight, found
+        over_pieces(project_sequences, *args, n_jobs=self.projector.n_jobs, at_once=1)
         return Projection(
             multipliers=Multipliers(found.multiplier, start.corpus),
             marginal=found.marginal,

@@ -14,7 +14,7 @@ import numpy as np
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
-from semistruct.chain.posterior import PIECES, summed_steps
+from semistruct.chain.posterior import PIECES, over_pieces, summed_steps
 from semistruct.errors import ParameterError
 from semistruct.expectations.covariance_kernels import covary
 from semistruct.expectations.projection import Projector
@@ -23,7 +23,6 @@ from semistruct.expectations.rows import Expectations
 from semistruct.rules.event_kernels import PER_SEQUENCE, PER_TOKEN
 from semistruct.rules.tables import RuleTables
 from semistruct.solvers.crf import Columns, Objective
-from semistruct.threads import spread
 
 EDGE = 1e-6  # shares are kept this far from 0 and 1, where the divergence is infinite
 
@@ -72,11 +71,10 @@ class Shares:
     def _covariance(self, chain: ChainWeights, price: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Of the features with the counts at these prices."""
         Y, tables = chain.n_labels, self.tables
-        bounds = np.linspace(0, len(self.batch), PIECES + 1).astype(np.int64)
         marginal, steps = np.empty((self.batch.n_tokens, Y)), np.zeros((PIECES, *chain.trans.shape))
         costs, nothing = tables.costs(price), tables.costs(np.zeros(tables.n_terms))
         field = Field(scorer_of(self.batch, chain), nothing, tables.events.step_cell, 1.0, NOWHERE)
-        spread(covary, np.arange(PIECES), bounds, field, costs, marginal, steps, n_jobs=self.n_jobs)
+        over_pieces(covary, len(self.batch), field, costs, marginal, steps, n_jobs=self.n_jobs)
         return self.columns.gather(marginal), summed_steps(steps.sum(axis=0))
 
     def told(self, before: ChainWeights, after: ChainWeights) -> list[dict[str, Any]]:

@@ -84,8 +84,8 @@ def parse_rules(text: str, source: str) -> Listed:
         root = _root(yaml.parse(text, yaml.CSafeLoader))
     except yaml.MarkedYAMLError as err:
         mark = err.problem_mark or err.context_mark
-        line = min(mark.line + 1, len(text.splitlines())) if mark else None
-        raise DataError.at(source, line, _complaint(err)) from None
+        last = len(text.splitlines())
+        raise DataError.at(source, min(mark.line + 1, last) if mark else None, _complaint(err)) from None
     try:
         return _Reader().listed(root)
     except _Mistake as err:
