@@ -142,7 +142,7 @@ class Rule(BaseModel):
     in_files: ClassVar[bool] = True
     levels: ClassVar[tuple[Level, ...]] = ("instance",)
 
-    weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] | Literal["hard"] = OPEN_WEIGHT
+    weight: Annotated[float, Field(gt=0, le=HARD, allow_inf_nan=False)] | Literal["hard"] = OPEN_WEIGHT
     level: Level = "instance"
     penalty: Literal["absolute", "square"] = "absolute"
     name: Annotated[str, Field(min_length=1)] | None = None
