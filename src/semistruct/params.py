@@ -66,8 +66,8 @@ seed = Check(
     lambda value: value is None or _whole(value, 0) or isinstance(value, np.random.RandomState),
 )
 features = Check(
-    "the name of a feature set or a list of templates",
-    lambda v: isinstance(v, str) or (isinstance(v, list | tuple) and all(isinstance(s, str) for s in v)),
+    "the name of a feature set or a list of templates and functions",
+    lambda v: isinstance(v, str) or (isinstance(v, list | tuple) and all(isinstance(s, str) or callable(s) for s in v)),
 )
 growing = Check(f"a growing list of numbers > 0 and at most {LARGEST:g}", _growing)
 falling = Check(f"a falling list of numbers > 0 and at most {LARGEST:g}", _falling)

@@ -12,9 +12,16 @@ import numpy as np
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import DataError
-from semistruct.features import Encoder
+from semistruct.features import Encoder, FeatureSet
 from semistruct.features.encoder import form_of
-from semistruct.fitting.data import all_labels, check_data, checked_weights, is_known, label_codes
+from semistruct.fitting.data import (
+    all_labels,
+    check_data,
+    checked_weights,
+    is_known,
+    label_codes,
+    refuse_rules_about_words,
+)
 from semistruct.rules import Rules
 from semistruct.rules.tables import RuleTables
 
@@ -45,7 +52,7 @@ class Task:
         y: Sequence[Any],
         pool: Sequence[Any] | None,
         *,
-        features: str | Sequence[str],
+        features: FeatureSet,
         rules: Rules | None,
         sample_weight: Sequence[float] | None,
     ) -> Task:
@@ -59,6 +66,7 @@ class Task:
             form_of(pool, "pool", like=form_of(X))
         rules = Rules([]) if rules is None else rules
         labels = all_labels(y, rules)
+        refuse_rules_about_words(rules, X, labels)
         complete = [i for i, row in enumerate(y) if row is not None and None not in row]
         others = np.setdiff1d(np.arange(len(X)), complete).tolist()
         ordered = [X[i] for i in complete + others] + pool
