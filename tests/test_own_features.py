@@ -243,6 +243,9 @@ def test_functions_inside_of_another_estimator(tmp_path):
     with pytest.raises(ModelError, match="trust"):
         load(tmp_path / "m.model")
     load(tmp_path / "m.model", trust=__name__)
+    for trust in (3, None, [3], {"a": 1}):
+        with pytest.raises(ParameterError, match="must be a list of names of modules"):
+            load(tmp_path / "m.model", trust=trust)
 
 
 class Callable:
@@ -392,7 +395,7 @@ def test_columns_in_all_commands(folder, capsys):
 # vectors of words ------------------------------------------------------------------------------------------
 
 PLAIN = "the 1 0 0\ncat 0 3 4\nCat 0 0 -1\n"
-SCALE = 3 / 7  # of vectors with lengths 1, 5 and 1
+UNIT = [[1, 0, 0], [0, 0.6, 0.8], [0, 0, -1]]  # the same of length 1
 
 
 @pytest.mark.parametrize("start", ["", "3 3\n", "3\t3 \r\n", "\ufeff"], ids=["none", "header", "tab", "mark"])
@@ -401,7 +404,7 @@ def test_vectors_in_text_files(tmp_path, start, ends):
     (tmp_path / "v.txt").write_text(start + PLAIN.replace("\n", ends), encoding="utf-8", newline="")
     (vectors,) = Features.of(f"vectors({tmp_path / 'v.txt'})").vectors.values()
     assert vectors.words == ("the", "cat", "Cat")
-    assert_allclose(vectors.matrix, np.array([[1, 0, 0], [0, 3, 4], [0, 0, -1]]) * SCALE, rtol=1e-6)
+    assert_allclose(vectors.matrix, UNIT, rtol=1e-6)
     assert [vectors.find(word) for word in ("the", "The", "cat", "Cat", "CAT", "dog", ("cat", "NN"))] == [
         *(0, 0, 1, 2, 1, -1, 1)
     ]
@@ -411,7 +414,7 @@ def test_vectors_in_safetensors(tmp_path):
     matrix = np.array([[1, 0, 0], [0, 3, 4], [0, 0, -1]], np.float16)
     save_file({"any name": matrix}, tmp_path / "v.safetensors", metadata={"words": "the\ncat\nCat"})
     (vectors,) = Features.of(f"vectors({tmp_path / 'v.safetensors'})").vectors.values()
-    assert_allclose(vectors.matrix, matrix * SCALE, rtol=1e-3)
+    assert_allclose(vectors.matrix, UNIT, rtol=1e-6)
     assert vectors.words == ("the", "cat", "Cat")
 
 
@@ -424,7 +427,7 @@ def test_words_with_blanks_and_words_that_are_there_twice(tmp_path):
 
 def test_vectors_in_windows(tmp_path):
     (tmp_path / "v.txt").write_text(PLAIN, encoding="utf-8")
-    table = {"the": [1, 0, 0], "cat": [0, 3, 4], "Cat": [0, 0, -1]}
+    table = dict(zip(["the", "cat", "Cat"], UNIT, strict=True))
     x = ["the", "dog", "Cat", "the", "cat"]
     found = encoded([x, ["cat"]], [f"vectors({tmp_path / 'v.txt'})[-1..2]", "lower"])
     wanted = []
@@ -434,7 +437,7 @@ def test_vectors_in_windows(tmp_path):
             for o in range(-1, 3):
                 for k, value in enumerate(table.get(words[t + o], []) if 0 <= t + o < len(words) else []):
                     if value:
-                        names[f"vectors(v){f'[{o:+d}]' if o else ''}=dimension:{k}"] = value * SCALE
+                        names[f"vectors(v){f'[{o:+d}]' if o else ''}=dimension:{k}"] = value
             wanted.append(names)
     assert [found_at.keys() for found_at in found] == [names.keys() for names in wanted]
     for names, values in zip(wanted, found, strict=True):
@@ -479,7 +482,7 @@ def test_bad_vectors(tmp_path, monkeypatch, content, message):
     [
         ({"a": np.ones((2, 3))}, None, "1 arrays and no list of words, expected one matrix"),
         ({"a": np.ones((2, 3)), "b": np.ones(1)}, "a\nb", "2 arrays and a list of words"),
-        ({"a": np.ones((2, 3))}, "a", r"1 words and a matrix of shape \(2, 3\), expected a row for each word"),
+        ({"a": np.ones((2, 3))}, "a", r"1 words and a matrix of shape \(2, 3\) .*, expected a row for each word"),
         ({"a": np.ones(2)}, "a\nb", r"a matrix of shape \(2,\)"),
         ({"a": np.array([[1], [np.nan]])}, "a\nb", "the vector of 'b' holds a number that is not finite"),
     ],
@@ -492,6 +495,12 @@ def test_bad_vectors_in_safetensors(tmp_path, arrays, words, message):
     path.write_bytes(b"no header")
     with pytest.raises(DataError, match="cannot read vectors"):
         Features.of(f"vectors({path})")
+
+
+def test_a_vector_of_zeros_stays_one(tmp_path):
+    (tmp_path / "v.txt").write_text("a 0 0\nb 2 0\n")
+    (vectors,) = Features.of(f"vectors({tmp_path / 'v.txt'})").vectors.values()
+    assert vectors.matrix.tolist() == [[0, 0], [1, 0]]
 
 
 def test_vectors_need_a_file():
@@ -515,7 +524,8 @@ def damage_words(about):
             lambda about: about["features"]["vectors"].update({"vectors(v.txt)": ["one"]}),
             "expected a row for each word",
         ),
-        (lambda about: about.update(widths={"vectors(v)=dimension": 0}), "a width is not a whole number"),
+        (lambda about: about.update(widths={"vectors(v)=dimension": 0}), "the widths are not whole numbers"),
+        (lambda about: about["widths"].update({"other": 2}), "for some of the names"),
         (lambda about: about.update(widths={"vectors(v)=dimension": 3}), "expected"),
         (lambda about: about.update(widths=[]), "damaged"),
     ],

@@ -14,7 +14,7 @@ import os
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -71,7 +71,7 @@ def write_model(
         archive.writestr("weights.safetensors", save_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
 
 
-def read_model(path: str | os.PathLike[str], trust: Iterable[str] = ()) -> tuple[Model, dict[str, Any]]:
+def read_model(path: str | os.PathLike[str], trust: Collection[str] = ()) -> tuple[Model, dict[str, Any]]:
     """(the model, the content of model.json); `trust` names the modules whose functions it may call."""
     about, arrays = _members(path)
     if not isinstance(about, dict) or type(about.get("format")) is not int or about["format"] < 1:
@@ -100,7 +100,7 @@ def _described(features: Features) -> dict[str, Any]:
 
 
 def _features(
-    about: dict[str, Any], arrays: dict[str, np.ndarray], trust: Iterable[str], path: str | os.PathLike[str]
+    about: dict[str, Any], arrays: dict[str, np.ndarray], trust: Collection[str], path: str | os.PathLike[str]
 ) -> Features:
     """The feature set that was described."""
     functions = functions_of(about["specs"], trust, path)
@@ -111,7 +111,9 @@ def _features(
     return Features(tuple(about["specs"]), about["resources"], vectors, functions)
 
 
-def functions_of(features: FeatureSet, trust: Iterable[str], path: str | os.PathLike[str]) -> dict[str, TokenFunction]:
+def functions_of(
+    features: FeatureSet, trust: Collection[str], path: str | os.PathLike[str]
+) -> dict[str, TokenFunction]:
     """The functions that a feature set of a model file names, by `module:name`; refused if they are not trusted."""
     return {text: trusted_function(text, trust, path) for text in named_functions(features)}
 
@@ -148,8 +150,9 @@ def _check_types(about: dict[str, Any]) -> None:
     listed = about["features"]["vectors"].values() if about["features"] else ()
     if not all(isinstance(word, str) for words in listed for word in words):
         raise ValueError("vectors belong to something else than strings")
-    if not all(type(width) is int and 0 < width <= WIDEST for width in about["widths"].values()):
-        raise ValueError(f"a width is not a whole number from 1 to {WIDEST}")
+    names = set(about["names"])
+    if not all(name in names and type(n) is int and 0 < n <= WIDEST for name, n in about["widths"].items()):
+        raise ValueError(f"the widths are not whole numbers from 1 to {WIDEST} for some of the names")
     if not isinstance(about["card"], dict):
         raise ValueError("the card is not a mapping")
 

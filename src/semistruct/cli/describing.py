@@ -50,7 +50,7 @@ def description_report(result: dict[str, Any]) -> Iterator[Any]:
     yield "defaults: " + ", ".join(f"{key}={value}" for key, value in result["defaults"].items())
 
 
-def dump(model: Path, k: int, trust: list[str] | None) -> dict[str, Any]:
+def dump(model: Path, k: int, trust: list[str] | None = None) -> dict[str, Any]:
     """The card, the parameters, the rules and the heaviest features of each label."""
     estimator = load_trusting(model, trust)
     found = estimator.model_

@@ -164,13 +164,20 @@ class Encoder:
 
 def _matrix(found: Found, shape: tuple[int, int]) -> csr_array:
     """The values of all features (columns) of all tokens."""
-    once, valued = ([np.concatenate(part) for part in zip(*parts, strict=True)] for parts in (found.once, found.valued))
-    matrix = csr_array((np.ones(len(once[0])), tuple(once)), shape=shape) if once else csr_array(shape)
+    once = [np.concatenate(part) for part in zip(*found.once, strict=True)] or [np.empty(0, np.int64)] * 2
+    matrix = csr_array((np.ones(len(once[0])), tuple(once)), shape=shape)
     matrix.sum_duplicates()
     matrix.data[:] = 1
-    if any(len(tokens) for tokens, *_ in found.valued):
-        token, row, value = valued
-        matrix += csr_array((value, (token, row)), shape=shape)  # the rows of both kinds are different ones
+    token, row, value = found.valued
+    if len(token):
+        matrix += csr_array((value, (token, row)), shape=shape)  # the rows of each kind are different ones
+    for tokens, first, vectors in found.dense:
+        n, width = vectors.shape
+        columns = np.tile(np.arange(first, first + width, dtype=np.int32), n)
+        ends = starts(width * np.bincount(tokens, minlength=shape[0])).astype(
+            np.int32 if n * width < 2**31 else np.int64
+        )
+        matrix += csr_array((vectors.astype(float).ravel(), columns, ends), shape=shape)
     return matrix
 
 

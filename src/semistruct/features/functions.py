@@ -7,7 +7,7 @@ import the module; a model file may not, see `trusted_function`.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from importlib import import_module
 from types import FunctionType
 from typing import Any
@@ -49,7 +49,7 @@ def found_function(text: str) -> TokenFunction:
     return function
 
 
-def trusted_function(text: str, trust: Iterable[str], path: object) -> TokenFunction:
+def trusted_function(text: str, trust: Collection[str], path: object) -> TokenFunction:
     """The function of a model file, if its user trusts the module.
 
     Nothing is imported or called because a file says so, not even what is already imported: that has functions which

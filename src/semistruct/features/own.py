@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,6 +28,14 @@ Own = dict[str, Any] | list[str] | tuple[str, ...] | set[str] | frozenset[str]
 
 Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
 """(token, row, value), one of each per feature of a token."""
+
+
+class Dense(NamedTuple):
+    """Vectors: token tokens[i] has the values matrix[i] in the rows from `first` on; tokens are in order."""
+
+    tokens: np.ndarray
+    first: int
+    matrix: np.ndarray
 
 
 class Lookup(Protocol):
@@ -99,17 +107,13 @@ class Numbered:
     values: np.ndarray
     vectors: dict[int, Vectors]
 
-    def entries(self, first: np.ndarray) -> Iterator[Entries]:
-        """Where the features are, if the rows of name v begin at first[v]."""
-        yield self.tokens, first[self.numbers], self.values
+    def entries(self, first: np.ndarray) -> Entries:
+        """The names with their values, if the rows of name v begin at first[v]."""
+        return self.tokens, first[self.numbers], self.values
+
+    def dense(self, first: np.ndarray) -> Iterator[Dense]:
         for number, found in self.vectors.items():
-            yield dense(np.array(found.tokens), int(first[number]), np.stack(found.arrays))
-
-
-def dense(tokens: np.ndarray, first: int, matrix: np.ndarray) -> Entries:
-    """The entries of tokens that have the rows of a matrix as values, in rows from `first` on."""
-    n, width = matrix.shape
-    return np.repeat(tokens, width), np.tile(np.arange(first, first + width), n), matrix.ravel().astype(float)
+            yield Dense(np.array(found.tokens), int(first[number]), np.stack(found.arrays))
 
 
 def _flat(key: Any, value: Any, where: str) -> Iterator[tuple[str, float | np.ndarray]]:

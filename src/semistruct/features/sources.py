@@ -7,7 +7,7 @@ numbers of the names it found, then, when all of them are known, `rows` for wher
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 
 from semistruct.batch import ranges, starts
 from semistruct.features.functions import called
-from semistruct.features.own import Entries, Gathered, Lookup, dense
+from semistruct.features.own import Dense, Entries, Gathered, Lookup
 from semistruct.features.templates import Features
 
 LABEL = re.compile(r"[a-z]+(?:\([^)]*\))?(?==)")
@@ -31,10 +31,12 @@ class Found:
 
     once    (token, row): features of templates, which a token has or not, however often they are found
     valued  (token, row, value): those of users, which add up
+    dense   vectors, which also add up
     """
 
     once: list[Pairs]
-    valued: list[Entries]
+    valued: Entries
+    dense: Iterable[Dense] = ()
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,12 @@ class Given:
         if not any(issubclass(kind, dict) for kind in set(map(type, tokens))):
             names = look.numbers(chain.from_iterable(tokens))
             known = np.flatnonzero(names >= 0)
-            return Found([], [(_owners(tokens)[known], rows().first[names[known]], np.ones(len(known)))])
+            return Found([], (_owners(tokens)[known], rows().first[names[known]], np.ones(len(known))))
         own = Gathered()
         for number, (token, where) in enumerate(_placed(X)):
             own.add(number, token, where)
-        numbered = own.numbered(look)
-        return Found([], list(numbered.entries(rows().first)))
+        numbered, first = own.numbered(look), rows().first
+        return Found([], numbered.entries(first), numbered.dense(first))
 
 
 def _placed(X: Sequence[Any]) -> Iterator[tuple[Any, str]]:
@@ -111,7 +113,7 @@ class Templated:
         once = [*self._laid_out(seen, by_word, word_names, place)]
         once.append((_owners(by_token)[known], place.first[token_names[known]]))
         vectors = self._vectors(seen, list(distinct), [(v, int(place.first[v])) for v in wide])
-        return Found(once, [*numbered.entries(place.first), *vectors])
+        return Found(once, numbered.entries(place.first), chain(numbered.dense(place.first), vectors))
 
     def _parted(self, X: Sequence[Any], own: Gathered) -> list[list[Any]]:
         """The tokens without the features that stand beside them, which go to `own`."""
@@ -148,14 +150,14 @@ class Templated:
             token, other = seen.beside(offset)
             yield np.repeat(token, size[other]), row[ranges(starts(size)[other], size[other])]
 
-    def _vectors(self, seen: _Seen, distinct: list[Any], places: list[tuple[int, int]]) -> Iterator[Entries]:
+    def _vectors(self, seen: _Seen, distinct: list[Any], places: list[tuple[int, int]]) -> Iterator[Dense]:
         """The numbers of the vectors of words; places has the number and the first row of each set of vectors."""
         for (_, window, vectors), (number, first) in zip(self.templates.vectors, places, strict=True):
             where = np.fromiter(map(vectors.find, distinct), np.int64, len(distinct))
             for at, offset in enumerate(window if number >= 0 else ()):
                 token, other = seen.beside(offset)
                 there = where[other] >= 0
-                yield dense(token[there], first + at * vectors.width, vectors.matrix[where[other[there]]])
+                yield Dense(token[there], first + at * vectors.width, vectors.matrix[where[other[there]]])
 
     def _word_names(self, token: Any) -> list[str]:
         return [f"{label}={value}" for label, _, values in self.templates.words for value in values(token)]

@@ -31,9 +31,10 @@ class WordVectors:
     matrix: np.ndarray
 
     def __post_init__(self) -> None:
-        shape = self.matrix.shape
-        if len(shape) != 2 or shape[0] != len(self.words) or not self.matrix.size:
-            raise ValueError(f"{len(self.words)} words and a matrix of shape {shape}, expected a row for each word")
+        shape, kind = self.matrix.shape, self.matrix.dtype
+        if len(shape) != 2 or shape[0] != len(self.words) or not self.matrix.size or kind != np.float32:
+            found = f"{len(self.words)} words and a matrix of shape {shape} and type {kind}"
+            raise ValueError(f"{found}, expected a row for each word")
         bad = np.flatnonzero(~(np.abs(self.matrix) <= LARGEST).all(axis=1))
         if len(bad):
             raise ValueError(f"the vector of {quoted(self.words[bad[0]])} holds a number that is not finite")
@@ -54,7 +55,7 @@ class WordVectors:
 
     @classmethod
     def read(cls, path: str) -> WordVectors:
-        """From a file, scaled so that the mean length of the vectors is 1, as that of any other feature."""
+        """From a file; each vector is made to have length 1, as any other feature has."""
         try:
             found = _from_arrays(path) if Path(path).suffix == ".safetensors" else _from_text(path)
             vectors = cls(*found)
@@ -66,8 +67,8 @@ class WordVectors:
             raise
         except (SafetensorError, TypeError, ValueError) as err:
             raise DataError.at(path, None, f"cannot read vectors: {err}") from None
-        length = np.linalg.norm(vectors.matrix.astype(float), axis=1).mean()
-        return cls(vectors.words, (vectors.matrix / (length or 1.0)).astype(np.float32))
+        length = np.linalg.norm(vectors.matrix.astype(float), axis=1, keepdims=True)
+        return cls(vectors.words, (vectors.matrix / np.where(length > 0, length, 1)).astype(np.float32))
 
 
 def _from_arrays(path: str) -> tuple[tuple[str, ...], np.ndarray]:
