@@ -65,17 +65,11 @@ class Given:
             known = np.flatnonzero(names >= 0)
             return Found([], (_owners(tokens)[known], rows().first[names[known]], np.ones(len(known))))
         own = Gathered()
-        for number, (token, where) in enumerate(_placed(X)):
-            own.add(number, token, where)
+        places = ((i, t) for i, x in enumerate(X) for t in range(len(x)))
+        for number, (token, (i, t)) in enumerate(zip(tokens, places, strict=True)):
+            own.add(number, token, f"sequence {i}, token {t}")
         numbered, first = own.numbered(look), rows().first
         return Found([], numbered.entries(first), numbered.dense(first))
-
-
-def _placed(X: Sequence[Any]) -> Iterator[tuple[Any, str]]:
-    """All tokens, each with the words for it in messages."""
-    for i, x in enumerate(X):
-        for t, token in enumerate(x):
-            yield token, f"sequence {i}, token {t}"
 
 
 class Templated:
@@ -117,15 +111,14 @@ class Templated:
 
     def _parted(self, X: Sequence[Any], own: Gathered) -> list[list[Any]]:
         """The tokens without the features that stand beside them, which go to `own`."""
-        if not any(issubclass(kind, tuple) for kind in set(map(type, chain.from_iterable(X)))):
-            return [list(x) for x in X]
-        out: list[list[Any]] = [[] for _ in X]
-        tokens = ((row, token) for row, x in zip(out, X, strict=True) for token in x)
-        for number, ((row, token), (_, where)) in enumerate(zip(tokens, _placed(X), strict=True)):
-            if isinstance(token, tuple) and not isinstance(token[-1], str):
-                own.add(number, token[-1], where, BESIDE)
-                token = token[:-1] if len(token) > 2 else token[0]
-            row.append(token)
+        out = [list(x) for x in X]
+        number = 0
+        for i, x in enumerate(out):
+            for t, token in enumerate(x):
+                if isinstance(token, tuple) and not isinstance(token[-1], str):
+                    own.add(number + t, token[-1], f"sequence {i}, token {t}", BESIDE)
+                    x[t] = token[:-1] if len(token) > 2 else token[0]
+            number += len(x)
         return out
 
     def _call(self, X: list[list[Any]], own: Gathered) -> None:
