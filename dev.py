@@ -22,7 +22,6 @@ ENV = HERE / ".venv"
 BIN = ENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
-PEERS = ("python-crfsuite==0.9.12",)
 KERNEL_TESTS = (
     "chain", "posterior", "rule_tables", "rule_search", "switching", "projection", "transductive", "sdm", "multiclass",
 )  # fmt: skip
@@ -74,8 +73,6 @@ def main() -> None:
         os.environ["NUMBA_BOUNDSCHECK"] = "1"
     if sys.argv[1] == "fuzz":
         os.environ["PYTHONPATH"] = str(HERE / "tests")
-    if sys.argv[1] == "bench":
-        run(PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PEERS)
     for command in commands[sys.argv[1]]:
         run(*command, *sys.argv[2:])
 

@@ -61,7 +61,7 @@ def test_a_model_cannot_have_other_files_read(tmp_path, given):
     with zipfile.ZipFile(tmp_path / "a.model") as archive:
         about, weights = json.loads(archive.read("model.json")), archive.read("weights.safetensors")
     resources = {} if given == "nothing" else {f"lexicon({secret})": {}}
-    about["features"] = {"specs": ["word", f"lexicon({secret})"], "resources": resources}
+    about["features"] = {"specs": ["word", f"lexicon({secret})"], "resources": resources, "vectors": {}}
     with zipfile.ZipFile(tmp_path / "b.model", "w") as archive:
         archive.writestr("model.json", json.dumps(about))
         archive.writestr("weights.safetensors", weights)

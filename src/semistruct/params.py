@@ -62,8 +62,8 @@ yes_or_no = Check("True or False", lambda value: isinstance(value, bool))
 at_least_one = Check("a whole number >= 1", lambda value: _whole(value, 1))
 none = Check("None", lambda value: value is None)
 features = Check(
-    "the name of a feature set or a list of templates",
-    lambda v: isinstance(v, str) or (isinstance(v, list | tuple) and all(isinstance(s, str) for s in v)),
+    "the name of a feature set or a list of templates and functions",
+    lambda v: isinstance(v, str) or (isinstance(v, list | tuple) and all(isinstance(s, str) or callable(s) for s in v)),
 )
 growing = Check(f"a growing list of numbers > 0 and at most {LARGEST:g}", _growing)
 falling = Check(f"a falling list of numbers > 0 and at most {LARGEST:g}", _falling)

@@ -1,7 +1,7 @@
 """Model files: one zip archive with two members, and nothing in it that could run.
 
     model.json           format version, method and its parameters, labels, feature names, rules, the model card
-    weights.safetensors  the weights as plain arrays
+    weights.safetensors  the weights, and vectors of words, as plain arrays
 
 A file is written under another name and moved to its place when it is complete.  Reading trusts nothing:
 member names, sizes, checksums and shapes are checked before use.
@@ -14,7 +14,7 @@ import os
 import warnings
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,7 +28,10 @@ from safetensors.numpy import save as save_arrays
 from semistruct._version import __version__
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ModelError, ParameterError, quoted
-from semistruct.features import Encoder, Features
+from semistruct.features import Encoder, Features, FeatureSet
+from semistruct.features.functions import TokenFunction, trusted_function
+from semistruct.features.templates import named_functions
+from semistruct.features.vectors import WordVectors
 from semistruct.files import replacing
 from semistruct.model import Model
 from semistruct.rules import Function, Rules
@@ -38,6 +41,7 @@ MEMBERS = {"model.json", "weights.safetensors"}
 MAX_RATIO = 300  # `save` packs even weights that are all zero to no less than 1/230; a bomb is packed to 1/1000
 SMALL = 1 << 20  # below this size any ratio is harmless
 PIECE = 1 << 20  # bytes unpacked at a time
+WIDEST = 1 << 24  # numbers of a vector, so that the rows of all can be counted
 LARGEST = 1e100  # of a weight, so that no score can become infinite
 
 
@@ -51,21 +55,24 @@ def write_model(
         "format": FORMAT,
         **description,
         "labels": model.labels,
-        "features": model.encoder.features and vars(model.encoder.features),
+        "features": model.encoder.features and _described(model.encoder.features),
         "names": list(model.encoder.vocabulary),
+        "widths": model.encoder.vocabulary.widths,
         "rules": None if model.rules is None else model.rules.to_dict(),
         "card": {"semistruct": __version__, "created": datetime.now(UTC).isoformat(timespec="seconds"), **(card or {})},
     }
     # "surrogatepass": a token may hold half a character, and is read back as it was
     text = json.dumps(about, ensure_ascii=False, default=_plain).encode("utf-8", "surrogatepass")
     arrays = {"tokens": model.weights.tokens, "trans": model.weights.trans}
+    if model.encoder.features:
+        arrays |= {f"vectors {i}": one.matrix for i, one in enumerate(model.encoder.features.vectors.values())}
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("model.json", text)
         archive.writestr("weights.safetensors", save_arrays({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
 
 
-def read_model(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
-    """(the model, the content of model.json)."""
+def read_model(path: str | os.PathLike[str], trust: Collection[str] = ()) -> tuple[Model, dict[str, Any]]:
+    """(the model, the content of model.json); `trust` names the modules whose functions it may call."""
     about, arrays = _members(path)
     if not isinstance(about, dict) or type(about.get("format")) is not int or about["format"] < 1:
         raise ModelError(f"{path}: not a semistruct model: model.json has no format number")
@@ -75,10 +82,9 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
         raise ModelError(f"{path}: model format {about['format']} of semistruct {made_by}; this version reads {FORMAT}")
     with refusing_damage(path):
         _check_types(about)
-        features = Features(**about["features"]) if about["features"] else None
-        model = Model(
-            tuple(about["labels"]), Encoder(features, about["names"]), ChainWeights(arrays["tokens"], arrays["trans"])
-        )
+        features = _features(about["features"], arrays, trust, path) if about["features"] else None
+        encoder = Encoder(features, about["names"], about["widths"])
+        model = Model(tuple(about["labels"]), encoder, ChainWeights(arrays["tokens"], arrays["trans"]))
         _check_weights(model)
         if about.get("rules") is not None:
             rules = Rules.from_dict(about["rules"])
@@ -87,11 +93,38 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Model, dict[str, Any]]:
     return model, about
 
 
+def _described(features: Features) -> dict[str, Any]:
+    """A feature set without its arrays and functions, which specs name."""
+    words = {name: one.words for name, one in features.vectors.items()}
+    return {"specs": features.specs, "resources": features.resources, "vectors": words}
+
+
+def _features(
+    about: dict[str, Any], arrays: dict[str, np.ndarray], trust: Collection[str], path: str | os.PathLike[str]
+) -> Features:
+    """The feature set that was described."""
+    functions = functions_of(about["specs"], trust, path)
+    vectors = {
+        name: WordVectors(tuple(words), arrays[f"vectors {i}"])
+        for i, (name, words) in enumerate(about["vectors"].items())
+    }
+    return Features(tuple(about["specs"]), about["resources"], vectors, functions)
+
+
+def functions_of(
+    features: FeatureSet, trust: Collection[str], path: str | os.PathLike[str]
+) -> dict[str, TokenFunction]:
+    """The functions that a feature set of a model file names, by `module:name`; refused if they are not trusted."""
+    return {text: trusted_function(text, trust, path) for text in named_functions(features)}
+
+
 @contextmanager
 def refusing_damage(path: str | os.PathLike[str]) -> Iterator[None]:
     """Errors raised by the content of a model file become a ModelError."""
     try:
         yield
+    except ModelError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as err:
         raise ModelError(f"{path}: the model is damaged ({err})") from None
 
@@ -114,6 +147,12 @@ def _check_types(about: dict[str, Any]) -> None:
     tables = about["features"]["resources"].values() if about["features"] else ()
     if not all(isinstance(value, str) for table in tables for value in table.values()):
         raise ValueError("a lexicon or cluster file holds something else than strings")
+    listed = about["features"]["vectors"].values() if about["features"] else ()
+    if not all(isinstance(word, str) for words in listed for word in words):
+        raise ValueError("vectors belong to something else than strings")
+    names = set(about["names"])
+    if not all(name in names and type(n) is int and 0 < n <= WIDEST for name, n in about["widths"].items()):
+        raise ValueError(f"the widths are not whole numbers from 1 to {WIDEST} for some of the names")
     if not isinstance(about["card"], dict):
         raise ValueError("the card is not a mapping")
 

@@ -19,6 +19,9 @@ None|True|0|-1|3|1.5|nan|inf|10**400|''|'x'|'abc'|b'x'|[]|[[]]|[[[]]]|[None]|[[N
 [[1.5]]|[[True]]|[[{}]]
 [[{'f': 1.0}]]|[[{'f': nan}]]|[[{'f': 'x'}]]|[[{1: 2.0}]]|[[{'f': None}]]|[[['f', 'g']]]|[[['f', 1]]]
 [[('a', 'b')]]|[[('a',)], [('a', 'b')]]
+[[{'f': np.ones(2)}]]|[[{'f': np.ones(2)}], [{'f': np.ones(3)}]]|[[{'f': np.zeros((2, 0))}]]
+[[{'f': {'g': {'h': 'x'}}}]]|[[{'f': ['x', 'y']}]]|[[{'f': [1]}]]|[[('a', {'f': 1})]]
+[[('a', {'f': np.ones(2)})], ['b']]|[[('a', [])]]|[[('a', 1)]]
 [[()]]|{}|{'a': 1}|{'a': [1]}|set()|object()|X|Y|X[:1]|Y[:1]|[*X, []]|[*Y, []]|[*Y[:-1], None]
 [[None] * len(x) for x in X]|tuple(X)|tuple(map(tuple, Y))
 np.zeros(3)|np.zeros((2, 2))|np.array(X, dtype=object)|np.array(['a', 'b'])|iter(X)|['abc']|[['a', 'b'], 'cd']
@@ -28,6 +31,7 @@ Corpus.of(X, Y)|rules|Rules([])
 {'author': 0.5}|{'author': (0.1, None)}|{'author': (2, 1)}|{'author': nan}|(0.1, 0.9)|'hard'|'all'|'('|'(a+)+$'
 ['(']|[1.0, 10.0]|[1.0, 'a']|[nan]|(X, Y)|(X,)|POOL
 [0.1, -1]|1e-300|1e300|2**31|2**63|-2**63|'word'|'default'|['word', 'shape']|['lower[-1..1]']|['word[-9999..9999]']
+['word', len]|['python(json:dumps)']|'python(x)'|'vectors(/nowhere)'|[lambda tokens, t: []]
 'auto'|'dev'|'last'|'bio'|'tsv'|'jsonl'|'none'
 """
 ESTIMATORS = {
@@ -46,7 +50,7 @@ ssvm.predict(@, rules=rules)|ssvm.predict(@, n_best=2)
 ssvm.confidence(@)|ssvm.confidence(X, @)|ssvm.confidence(@, @)|ssvm.score(@, Y)|ssvm.score(X, @)
 ssvm.score(X, Y, rules=@)|ssvm.decision_function(@)
 ssvm.decision_function(X, rules=@)|crf.predict_marginals(@)|crf.confidence(@)|crf.confidence(X, @)|hmm.predict(@)
-load(@)|evaluate(@, Y)|evaluate(Y, @)|evaluate(@, @)
+load(@)|load('m', trust=@)|evaluate(@, Y)|evaluate(Y, @)|evaluate(@, @)
 Rules(@)|Rules(@, @)|Rules([], @)|Rules.from_text(@)|Rules.from_file(@)|Rules.from_dict(@)
 Rules.from_dict({'rules': @})|Rules.from_dict({'rules': [], 'labels': @})
 read(@)|read('data', format=@)|read('data', scheme=@)|read('data', label_column=@)|read('data', outside=@)

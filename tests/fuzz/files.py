@@ -2,12 +2,15 @@
 
 import json
 import struct
+import zipfile
 import zlib
 from contextlib import suppress
 from functools import cached_property
 from unittest import mock
 
 import numpy as np
+from safetensors.numpy import load as load_arrays
+from safetensors.numpy import save as save_arrays
 
 import semistruct
 from fuzz.mutation import mutated, mutated_value
@@ -231,17 +234,12 @@ class Models(Part):
     @cached_property
     def sample(self):
         """(model.json as data, arrays)."""
-        rules = Rules.from_text(RULES)
-        estimator = semistruct.SSVM(features=["word", "shape"], rules=rules).fit(X, Y)
-        model = estimator.model_
-        about = {
-            "format": 1, **estimator.description(), "labels": list(model.labels),
-            "features": dict(vars(model.encoder.features)),
-            "names": list(model.encoder.vocabulary), "rules": model.rules.to_dict(), "card": {"semistruct": "0",
-            "created": "2020"},
-        }  # fmt: skip
-        about = json.loads(json.dumps(about, default=list))
-        return about, {"tokens": model.weights.tokens, "trans": model.weights.trans}
+        path = self.folder / "sample"
+        path.write_text("".join(f"{x[0]} 1 {i}\n" for i, x in enumerate(X)))
+        features = ["word", "shape", f"vectors({path})[-1..0]"]
+        semistruct.SSVM(features=features, rules=Rules.from_text(RULES)).fit(X, Y).save(path, card={"created": "2020"})
+        with zipfile.ZipFile(path) as file:
+            return json.loads(file.read("model.json")), load_arrays(file.read("weights.safetensors"))
 
     def warm(self, folder):
         super().warm(folder)
@@ -264,13 +262,11 @@ class Models(Part):
         if kind == 3:
             return Input(archive(text, tensors(self.damaged(rng, arrays))))
         if kind == 4:
+            ends = np.cumsum([0, *(a.nbytes for a in arrays.values())]).tolist()
             header = {
-                n: {"dtype": "F64", "shape": list(a.shape), "data_offsets": [0, a.nbytes]} for n, a in arrays.items()
+                n: {"dtype": f"F{8 * a.itemsize}", "shape": list(a.shape), "data_offsets": ends[i : i + 2]}
+                for i, (n, a) in enumerate(arrays.items())
             }
-            header["trans"]["data_offsets"] = [
-                arrays["tokens"].nbytes,
-                arrays["tokens"].nbytes + arrays["trans"].nbytes,
-            ]
             head = json.dumps(mutated_value(rng, header)).encode()
             size = rng.choice([len(head)] * 4 + [0, 1, 1 << 40, (1 << 64) - 1])
             body = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays.values())
@@ -340,9 +336,7 @@ def archive(text, weights, stored=False):
 
 
 def tensors(arrays):
-    from safetensors.numpy import save
-
-    return save({name: np.ascontiguousarray(a) for name, a in arrays.items()})
+    return save_arrays({name: np.ascontiguousarray(a) for name, a in arrays.items()})
 
 
 class Killed(Exception):

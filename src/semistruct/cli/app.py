@@ -28,8 +28,10 @@ from semistruct.cli.options import (
     Quiet,
     Reading,
     RulesFile,
+    Trust,
     grouped,
     rules_of,
+    searching_here,
 )
 from semistruct.cli.output import print_result
 from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
@@ -54,6 +56,7 @@ Feature sets: default, paper, identity, hmm.
 Templates: word, lower, shape, digits, classes, prefix(2-4), suffix(2-4), column(1), cluster(FILE), each with an
 optional window such as lower[-1..1]; begin, end, position, enclosed, signs, bigram, shapes, lexicon(FILE) look at the
 whole sequence; steps(punctuation) has separate transition weights after punctuation.
+vectors(FILE), with a window if you like, is for word vectors; python(MODULE:FUNCTION) calls FUNCTION(tokens, t).
 Example: -f default -f 'lexicon(names.txt)'"""
 
 RULES_EPILOG = """Example: semistruct rules citations --on refs.tsv
@@ -126,7 +129,8 @@ def train(
         "n_jobs": jobs,
     }
     params |= training.settings_of(settings or [])
-    result = training.train(data, output, method=method, params=params, beside=beside, quiet=quiet)
+    with searching_here(features):
+        result = training.train(data, output, method=method, params=params, beside=beside, quiet=quiet)
     print_result(result, as_json, training.report)
     training.end(result)
 
@@ -195,12 +199,13 @@ def evaluate(
 def dump(
     model: ModelFile,
     k: Annotated[int, Option("-k", min=1, help="number of features to show per label")] = 10,
+    trust: Trust = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what is inside a model: its card, and the features of each label with the largest weights."""
     from semistruct.cli import describing
 
-    print_result(describing.dump(model, k), as_json, describing.dump_report)
+    print_result(describing.dump(model, k, trust), as_json, describing.dump_report)
 
 
 @app.command(epilog=RULES_EPILOG)

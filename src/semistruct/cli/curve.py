@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from semistruct.cli.options import AsJson, Features, Jobs, Labelled, Quiet, Reading, RulesFile, rules_of
+from semistruct.cli.options import AsJson, Features, Jobs, Labelled, Quiet, Reading, RulesFile, rules_of, searching_here
 from semistruct.cli.output import check_writable, print_result, status_line, table, time_left
 from semistruct.errors import ParameterError, quoted
 from semistruct.files import refuse_overwriting
@@ -53,7 +53,7 @@ def curve(
     refuse_overwriting(output, [labelled, *(pool or []), rules])
     corpus = reading.corpus(labelled)
     given = [x for path in pool or [] for x in reading.corpus(path).tokens] if pool else None
-    with _progress(quiet) as show:
+    with searching_here(features), _progress(quiet) as show:
         found = learning_curve(
             corpus, given, rules_of(rules),
             folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, show=show, n_jobs=jobs,

@@ -10,8 +10,9 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from semistruct.cli.options import load_trusting
 from semistruct.errors import ParameterError, meant, quoted
-from semistruct.methods import METHODS, SequenceLabeller, load
+from semistruct.methods import METHODS, SequenceLabeller
 
 
 def method_of(name: str) -> type[SequenceLabeller]:
@@ -49,9 +50,9 @@ def description_report(result: dict[str, Any]) -> Iterator[Any]:
     yield "defaults: " + ", ".join(f"{key}={value}" for key, value in result["defaults"].items())
 
 
-def dump(model: Path, k: int) -> dict[str, Any]:
+def dump(model: Path, k: int, trust: list[str] | None = None) -> dict[str, Any]:
     """The card, the parameters, the rules and the heaviest features of each label."""
-    estimator = load(model)
+    estimator = load_trusting(model, trust)
     found = estimator.model_
     steps = [
         (f"{y} -> {z}", float(found.weights.trans[0][i, j]))

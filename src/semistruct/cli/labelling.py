@@ -19,7 +19,6 @@ from semistruct.errors import DataError, ModelError, RuleWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
 from semistruct.formats import stream, write
-from semistruct.methods import load
 from semistruct.rules import Rules
 from semistruct.warming import warming
 
@@ -66,8 +65,7 @@ def predict(
     """
     rules, options = obeying.obeyed(), replace(reading, scheme=None).options()
     check_order(model, inputs)
-    estimator = load(model)
-    estimator.n_jobs = obeying.jobs
+    estimator = obeying.loaded(model)
     examples = _read(inputs, options)
     first = list(islice(examples, 1))
     target = to or _natural_format(first)
@@ -131,8 +129,7 @@ def _naming(places: list[str]) -> Iterator[None]:
 
 def evaluate(model: Path, gold: Corpus, obeying: Obeying, *, unseen_labels: bool) -> dict[str, Any]:
     """All scores of a model on labelled data, and how often its labels break the rules."""
-    rules, estimator = obeying.obeyed(), load(model)
-    estimator.n_jobs = obeying.jobs
+    rules, estimator = obeying.obeyed(), obeying.loaded(model)
     if not unseen_labels:
         _refuse_unseen(gold, estimator.model_.labels)
     began = time.perf_counter()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
@@ -15,6 +18,7 @@ from semistruct.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
     from semistruct.corpus import Corpus
+    from semistruct.methods import SequenceLabeller
     from semistruct.rules import Rules
 
 Labelled = Annotated[Path, Argument(help="labelled sequences, in any format")]
@@ -24,6 +28,10 @@ RulesFile = Annotated[
 ]
 Features = Annotated[
     list[str] | None, Option("--features", "-f", help="a feature set or a template; may be given several times")
+]
+Trust = Annotated[
+    list[str] | None,
+    Option(help="a Python module whose functions the model may call; may be given several times"),
 ]
 Jobs = Annotated[int | None, Option(min=1, help="number of threads; default: all cores; does not change the result")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="show no progress")]
@@ -86,12 +94,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Obeying:
-    """Which rules the labels of a model obey, and how many threads find them."""
+    """How a model labels: which rules its labels obey, which code it may call, how many threads find them."""
 
     rules: Annotated[
         str | None, Option("--rules", "-r", help="rules (a file or a name) instead of those of the model")
     ] = None
     no_rules: Annotated[bool, Option("--no-rules", help="do not obey the rules of the model")] = False
+    trust: Trust = None
     jobs: Jobs = None
 
     def obeyed(self) -> Rules | bool:
@@ -100,6 +109,32 @@ class Obeying:
             raise ParameterError("--rules (-r) and --no-rules are both given; use one of them")
         found = rules_of(self.rules)
         return not self.no_rules if found is None else found
+
+    def loaded(self, model: Path) -> Any:
+        """The estimator in a model file."""
+        estimator: Any = load_trusting(model, self.trust)
+        estimator.n_jobs = self.jobs
+        return estimator
+
+
+@contextmanager
+def searching_here(features: list[str] | None) -> Iterator[None]:
+    """If features are functions, their modules are looked for in the current folder too, after all other places."""
+    here = [os.getcwd()] if any("python(" in text for text in features or ()) else []
+    sys.path += here
+    try:
+        yield
+    finally:
+        for folder in here:
+            sys.path.remove(folder)
+
+
+def load_trusting(model: Path, trust: list[str] | None) -> SequenceLabeller:
+    """The estimator in a model file, which may call functions of the modules `trust`."""
+    from semistruct.methods import load
+
+    with searching_here([f"python({module})" for module in trust or ()]):
+        return load(model, trust=trust or ())
 
 
 @dataclass(frozen=True)

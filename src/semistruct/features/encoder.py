@@ -1,13 +1,16 @@
 """Numbering features: from sequences, in any of the forms that users have, to a SequenceBatch.
 
 A sequence is a list of tokens (strings, or tuples of columns), of feature lists, or of feature dictionaries; the
-latter two are taken as they are.  Every feature is a *name* such as `lower=proceedings` and owns one row of
-weights per offset its template looks at.
+latter two are taken as they are.  The last column of a tuple may be such features, which stand beside the word.
+
+Every feature is a *name* such as `lower=proceedings` and owns one row of weights per offset its template looks at; if
+it is a vector, one for each of its numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
@@ -16,28 +19,54 @@ from scipy.sparse import csr_array
 
 from semistruct.batch import SequenceBatch, starts
 from semistruct.errors import DataError, quoted
-from semistruct.features.sources import Given, Look, Rows, Templated, split_name
-from semistruct.features.templates import Features
+from semistruct.features.own import LISTS, Lookup
+from semistruct.features.sources import Found, Given, Rows, Templated, split_name
+from semistruct.features.templates import Features, FeatureSet
 
 FORMS = (((str, tuple), "tokens"), ((list, set), "feature lists"), (dict, "feature dictionaries"))
 
 
 class Vocabulary(dict[str, int]):
-    """Names to numbers, in the order in which they were first seen."""
+    """Names to numbers, in the order in which they were first seen.
 
-    def grow(self, names: Iterable[str]) -> np.ndarray:
-        """The numbers of names; a new name gets the next free number."""
-        return np.fromiter(map(self.__getitem__, names), np.int64)
+    widths  how many numbers a name stands for, if it is a vector
+    """
 
-    def look(self, names: Iterable[str]) -> np.ndarray:
-        """The numbers of names, -1 for those that are not known."""
-        return np.fromiter(map(self.get, names, repeat(-1)), np.int64)
+    def __init__(self, names: Iterable[str] = (), widths: Mapping[str, int] | None = None) -> None:
+        super().__init__((name, v) for v, name in enumerate(names))
+        self.widths = dict(widths or {})
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
             raise DataError(f"a feature is {quoted(name)}, expected a string")
         number = self[name] = len(self)
         return number
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of some data looked up in a vocabulary; if `grow`, a new name gets the next free number, else -1."""
+
+    vocabulary: Vocabulary
+    grow: bool
+
+    def numbers(self, names: Iterable[str]) -> np.ndarray:
+        look = map(self.vocabulary.__getitem__, names) if self.grow else map(self.vocabulary.get, names, repeat(-1))
+        found = np.fromiter(look, np.int64)
+        for name in self.vocabulary.widths:
+            if (found == self.vocabulary[name]).any():
+                raise DataError(f"the feature {quoted(name)} is a vector, but this data has it as a name or number")
+        return found
+
+    def vector(self, name: str, width: int, where: str) -> int:
+        """The number of a feature that has `width` numbers at each token; `where` is the first one."""
+        known = self.vocabulary
+        if name in known and width != known.widths.get(name, 1):
+            problem = f"{quoted(name)} has {width} numbers, expected {known.widths.get(name, 1)} as in other data"
+            raise DataError(f"{where}: feature {problem}")
+        if name not in known and self.grow:
+            known.widths[name] = width
+        return known[name] if self.grow else known.get(name, -1)
 
 
 class Encoder:
@@ -47,18 +76,20 @@ class Encoder:
     vocabulary  the names
     """
 
-    def __init__(self, features: Features | None, names: Iterable[str] = ()) -> None:
+    def __init__(
+        self, features: Features | None, names: Iterable[str] = (), widths: Mapping[str, int] | None = None
+    ) -> None:
         self.features = features
-        self.vocabulary = Vocabulary((name, v) for v, name in enumerate(names))
+        self.vocabulary = Vocabulary(names, widths)
         self._source = Templated(features) if features else Given()
         self._rows = self._numbered()
 
-    def __reduce__(self) -> tuple[type[Encoder], tuple[Features | None, list[str]]]:
+    def __reduce__(self) -> tuple[type[Encoder], tuple[Features | None, list[str], dict[str, int]]]:
         """Only the feature set and the names are pickled: the templates are functions, made again from them."""
-        return Encoder, (self.features, list(self.vocabulary))
+        return Encoder, (self.features, list(self.vocabulary), self.vocabulary.widths)
 
     @classmethod
-    def for_data(cls, X: Sequence[Any], features: str | Iterable[str]) -> Encoder:
+    def for_data(cls, X: Sequence[Any], features: FeatureSet) -> Encoder:
         """An encoder for data of this form: templates apply to tokens only."""
         return cls(Features.of(features) if form_of(X) == "tokens" else None)
 
@@ -75,7 +106,10 @@ class Encoder:
         out = []
         for name in self.vocabulary:
             label, value = split_name(name)
-            out += [name if o == 0 else f"{label}[{o:+d}]={value}" for o in self._source.window(name)]
+            width = self.vocabulary.widths.get(name)
+            for o in self._source.window(name):
+                at = name if o == 0 else f"{label}[{o:+d}]={value}"
+                out += [at] if width is None else [f"{at}:{k}" for k in range(width)]
         return out
 
     def fit(self, X: Sequence[Any]) -> SequenceBatch:
@@ -85,35 +119,36 @@ class Encoder:
             self._rows = self._numbered()
             return self._rows
 
-        return self._encode(X, self.vocabulary.grow, rows)
+        return self._encode(X, Names(self.vocabulary, grow=True), rows)
 
     def transform(self, X: Sequence[Any]) -> SequenceBatch:
         """Encode X; features that were never seen are left out."""
-        return self._encode(X, self.vocabulary.look, lambda: self._rows)
+        return self._encode(X, Names(self.vocabulary, grow=False), lambda: self._rows)
 
     def without(self, rows: np.ndarray) -> tuple[Encoder, np.ndarray]:
         """An encoder without the names whose rows are all marked in `rows` (n_features,), and the rows it keeps."""
         first = self._rows.first
         marked = np.add.reduceat(rows, first[:-1]) == np.diff(first) if len(self.vocabulary) else rows
         names = [name for name, gone in zip(self.vocabulary, marked, strict=True) if not gone]
-        return Encoder(self.features, names), np.flatnonzero(np.repeat(~marked, np.diff(first)))
+        widths = {name: self.vocabulary.widths[name] for name in names if name in self.vocabulary.widths}
+        return Encoder(self.features, names, widths), np.flatnonzero(np.repeat(~marked, np.diff(first)))
 
     def _numbered(self) -> Rows:
         windows = [self._source.window(name) for name in self.vocabulary]
-        sizes = np.array([len(window) for window in windows], np.int64)
+        widths = [self.vocabulary.widths.get(name, 1) for name in self.vocabulary]
+        sizes = np.array([len(window) for window in windows], np.int64) * np.array(widths, np.int64)
         return Rows(starts(sizes), np.array([window.start for window in windows], np.int64))
 
-    def _encode(self, X: Sequence[Any], look: Look, rows: Callable[[], Rows]) -> SequenceBatch:
+    def _encode(self, X: Sequence[Any], look: Lookup, rows: Callable[[], Rows]) -> SequenceBatch:
         form = form_of(X)
         if (form == "tokens") != (self.features is not None):
             wanted = "tokens" if self.features else "features"
             raise DataError(f"the model was trained on {wanted}, but this data holds {form}")
         lengths = np.array([len(x) for x in X], np.int64)
-        tokens, found, values = self._source.entries(X, look, rows)
+        found = self._source.entries(X, look, rows)
         n_features = max(self.n_features, 1)
-        matrix = csr_array((values, (tokens, found)), shape=(lengths.sum(), n_features))
-        matrix.sum_duplicates()
-        binary = self.features is not None or bool((matrix.data == 1).all())
+        matrix = _matrix(found, (int(lengths.sum()), n_features))
+        binary = bool((matrix.data == 1).all())
         return SequenceBatch(
             indptr=matrix.indptr.astype(np.int64),
             indices=matrix.indices.astype(np.int32),
@@ -123,6 +158,25 @@ class Encoder:
             n_features=n_features,
             n_kinds=self.n_kinds,
         )
+
+
+def _matrix(found: Found, shape: tuple[int, int]) -> csr_array:
+    """The values of all features (columns) of all tokens."""
+    once = [np.concatenate(part) for part in zip(*found.once, strict=True)] or [np.empty(0, np.int64)] * 2
+    matrix = csr_array((np.ones(len(once[0])), tuple(once)), shape=shape)
+    matrix.sum_duplicates()
+    matrix.data[:] = 1
+    token, row, value = found.valued
+    if len(token):
+        matrix += csr_array((value, (token, row)), shape=shape)  # the rows of each kind are different ones
+    for tokens, first, vectors in found.dense:
+        n, width = vectors.shape
+        columns = np.tile(np.arange(first, first + width, dtype=np.int32), n)
+        ends = starts(width * np.bincount(tokens, minlength=shape[0])).astype(
+            np.int32 if n * width < 2**31 else np.int64
+        )
+        matrix += csr_array((vectors.astype(float).ravel(), columns, ends), shape=shape)
+    return matrix
 
 
 def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:
@@ -155,10 +209,16 @@ def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:
 def _check_columns(X: Sequence[Any], where: str) -> None:
     for i, x in enumerate(X):
         for token in x:
-            if isinstance(token, tuple) and not (token and all(isinstance(column, str) for column in token)):
-                raise DataError(f"{where}sequence {i} holds the token {quoted(token)}, expected a tuple of strings")
+            if isinstance(token, tuple) and not _is_token(token):
+                wanted = "a tuple of strings, whose last part may be a list or dictionary of features"
+                raise DataError(f"{where}sequence {i} holds the token {quoted(token)}, expected {wanted}")
             if isinstance(token, tuple) and not token[0]:
                 raise DataError(f"{where}sequence {i} has an empty token")
+
+
+def _is_token(token: tuple[Any, ...]) -> bool:
+    columns = token[:-1] if len(token) > 1 and isinstance(token[-1], (dict, *LISTS)) else token
+    return len(columns) > 0 and all(isinstance(column, str) for column in columns)
 
 
 def _form(kind: type) -> str | None:

@@ -1,39 +1,47 @@
 """Where feature names come from: templates applied to tokens, or features that the user already has.
 
-A source says which token has which row of weights with which value (`entries`).  It asks the encoder twice:
-`look` for the numbers of the names it found, then, when all of them are known, `rows` for where their rows are.
+A source says which token has which row of weights with which value (`entries`).  It asks the encoder twice: for the
+numbers of the names it found, then, when all of them are known, `rows` for where their rows are.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from semistruct.batch import ranges, starts
-from semistruct.errors import DataError, quoted
+from semistruct.features.functions import called
+from semistruct.features.own import Dense, Entries, Gathered, Lookup
 from semistruct.features.templates import Features
 
-LARGEST = 1e30
-"""The largest value of a feature: sums of products with weights stay far from infinity."""
-
 LABEL = re.compile(r"[a-z]+(?:\([^)]*\))?(?==)")
+BESIDE = "given="  # before the names of features that stand beside a token
+Pairs = tuple[np.ndarray, np.ndarray]
+"""(token, row), one of each per feature of a token."""
 
-Entries = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""(token, row, value), one of each per feature of a token."""
 
-Look = Callable[[Iterable[str]], np.ndarray]
-"""Turns names into numbers, -1 for an unknown name."""
+@dataclass(frozen=True)
+class Found:
+    """The features of all tokens.
+
+    once    (token, row): features of templates, which a token has or not, however often they are found
+    valued  (token, row, value): those of users, which add up
+    dense   vectors, which also add up
+    """
+
+    once: list[Pairs]
+    valued: Entries
+    dense: Iterable[Dense] = ()
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Name v owns the rows first[v] .. first[v + 1] - 1, one for each offset from low[v] on."""
+    """Name v owns the rows first[v] .. first[v + 1] - 1: one, or a vector of them, for each offset from low[v] on."""
 
     first: np.ndarray
     low: np.ndarray
@@ -50,50 +58,22 @@ class Given:
     def kinds(self, X: Sequence[Any]) -> np.ndarray:
         return np.zeros(sum(map(len, X)), np.int16)
 
-    def entries(self, X: Sequence[Any], look: Look, rows: Callable[[], Rows]) -> Entries:
+    def entries(self, X: Sequence[Any], look: Lookup, rows: Callable[[], Rows]) -> Found:
         tokens = list(chain.from_iterable(X))
-        values: np.ndarray | None = None
-        if any(issubclass(kind, dict) for kind in set(map(type, tokens))):
-            tokens, values = _from_dictionaries(X)
-        sizes = np.fromiter(map(len, tokens), np.int64, len(tokens))
-        names = look(chain.from_iterable(tokens))
-        known = np.flatnonzero(names >= 0)
-        owner = np.repeat(np.arange(len(tokens)), sizes)
-        return owner[known], rows().first[names[known]], np.ones(len(known)) if values is None else values[known]
-
-
-def _from_dictionaries(X: Sequence[Any]) -> tuple[list[list[str]], np.ndarray]:
-    """The names of every token, and the values of all of them end to end."""
-    names: list[list[str]] = []
-    values: list[float] = []
-    for i, x in enumerate(X):
-        for t, features in enumerate(x):
-            pairs = features.items() if isinstance(features, dict) else ((name, True) for name in features)
-            read = [_name_and_value(key, value, i, t) for key, value in pairs]
-            names.append([name for name, value in read if value])
-            values.extend(value for _, value in read if value)
-    return names, np.array(values)
-
-
-def _name_and_value(key: str, value: Any, i: int, t: int) -> tuple[str, float]:
-    """A text makes a binary feature `key:text`, a number or truth value the feature `key` with that value."""
-    if isinstance(value, str):
-        return f"{key}:{value}", 1.0
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if not isfinite(number):
-        raise DataError(
-            f"sequence {i}, token {t}: feature {quoted(key)} is {quoted(value)}, expected a string or a finite number"
-        )
-    if abs(number) > LARGEST:
-        raise DataError(f"sequence {i}, token {t}: feature {quoted(key)} is {number:g}, expected at most {LARGEST:g}")
-    return key, number
+        if not any(issubclass(kind, dict) for kind in set(map(type, tokens))):
+            names = look.numbers(chain.from_iterable(tokens))
+            known = np.flatnonzero(names >= 0)
+            return Found([], (_owners(tokens)[known], rows().first[names[known]], np.ones(len(known))))
+        own = Gathered()
+        places = ((i, t) for i, x in enumerate(X) for t in range(len(x)))
+        for number, (token, (i, t)) in enumerate(zip(tokens, places, strict=True)):
+            own.add(number, token, f"sequence {i}, token {t}")
+        numbered, first = own.numbered(look), rows().first
+        return Found([], numbered.entries(first), numbered.dense(first))
 
 
 class Templated:
-    """Sequences of tokens, to which the templates of a feature set are applied.
+    """Sequences of tokens, to which the templates of a feature set are applied; with the features beside them, if any.
 
     Word templates are called once per distinct token; their names are then laid out at every offset of their window.
     """
@@ -101,7 +81,7 @@ class Templated:
     def __init__(self, features: Features) -> None:
         self.templates = features.compile()
         self.n_kinds = self.templates.n_kinds
-        self.windows = {label: window for label, window, _ in self.templates.words}
+        self.windows = {label: window for label, window, _ in (*self.templates.words, *self.templates.vectors)}
 
     def window(self, name: str) -> range:
         return self.windows.get(split_name(name)[0], range(1))
@@ -109,37 +89,68 @@ class Templated:
     def kinds(self, X: Sequence[Any]) -> np.ndarray:
         return np.fromiter(chain.from_iterable(self.templates.step(list(x)) for x in X), np.int16)
 
-    def entries(self, X: Sequence[Any], look: Look, rows: Callable[[], Rows]) -> Entries:
+    def entries(self, X: Sequence[Any], look: Lookup, rows: Callable[[], Rows]) -> Found:
+        own = Gathered()
+        X = self._parted(X, own)
         distinct = dict.fromkeys(chain.from_iterable(X))
         by_word = [self._word_names(token) for token in distinct]
-        by_token = [names for x in X for names in self._sequence_names(list(x))]
-        word_names, token_names = look(chain.from_iterable(by_word)), look(chain.from_iterable(by_token))
+        by_token = [names for x in X for names in self._sequence_names(x)]
+        self._call(X, own)
+        word_names = look.numbers(chain.from_iterable(by_word))
+        token_names = look.numbers(chain.from_iterable(by_token))
+        numbered = own.numbered(look)
         number = {token: i for i, token in enumerate(distinct)}
-        word = np.fromiter((number[token] for token in chain.from_iterable(X)), np.int64)
+        seen = _Seen(np.array([len(x) for x in X]), np.fromiter((number[t] for x in X for t in x), np.int64))
+        wide = [look.vector(f"{label}=dimension", v.width, label) for label, _, v in self.templates.vectors]
         place = rows()
-        parts = list(self._laid_out(X, word, by_word, word_names, place))
         known = token_names >= 0
-        parts.append((_owners(by_token)[known], place.first[token_names[known]]))
-        tokens = np.concatenate([tokens for tokens, _ in parts])
-        return tokens, np.concatenate([found for _, found in parts]), np.ones(len(tokens))
+        once = [*self._laid_out(seen, by_word, word_names, place)]
+        once.append((_owners(by_token)[known], place.first[token_names[known]]))
+        vectors = self._vectors(seen, list(distinct), [(v, int(place.first[v])) for v in wide])
+        return Found(once, numbered.entries(place.first), chain(numbered.dense(place.first), vectors))
 
-    def _laid_out(
-        self, X: Sequence[Any], word: np.ndarray, by_word: list[list[str]], names: np.ndarray, rows: Rows
-    ) -> Iterable[tuple[np.ndarray, np.ndarray]]:
-        """(token, row) of the word templates, one offset at a time; word[t] says which distinct token t is."""
+    def _parted(self, X: Sequence[Any], own: Gathered) -> list[list[Any]]:
+        """The tokens without the features that stand beside them, which go to `own`."""
+        out = [list(x) for x in X]
+        number = 0
+        for i, x in enumerate(out):
+            for t, token in enumerate(x):
+                if isinstance(token, tuple) and not isinstance(token[-1], str):
+                    own.add(number + t, token[-1], f"sequence {i}, token {t}", BESIDE)
+                    x[t] = token[:-1] if len(token) > 2 else token[0]
+            number += len(x)
+        return out
+
+    def _call(self, X: list[list[Any]], own: Gathered) -> None:
+        """Call the functions for every token."""
+        for label, function in self.templates.functions:
+            number = 0
+            for i, x in enumerate(X):
+                tokens = list(x)
+                for t in range(len(x)):
+                    own.add(number, called(function, tokens, i, t), f"sequence {i}, token {t}: {label}", f"{label}=")
+                    number += 1
+
+    def _laid_out(self, seen: _Seen, by_word: list[list[str]], names: np.ndarray, rows: Rows) -> Iterator[Pairs]:
+        """(token, row) of the word templates, one offset at a time."""
         owner = _owners(by_word)
         owner, names = owner[names >= 0], names[names >= 0]
-        lengths = np.array([len(x) for x in X])
-        before = ranges(np.zeros(len(X), np.int64), lengths)
-        after = np.repeat(lengths, lengths) - before - 1
-        for offset in sorted({o for window in self.windows.values() for o in window}):
+        for offset in sorted({o for _, window, _ in self.templates.words for o in window}):
             place = offset - rows.low[names]
             fits = (place >= 0) & (place < np.diff(rows.first)[names])
             row = rows.first[names[fits]] + place[fits]
             size = np.bincount(owner[fits], minlength=len(by_word))
-            token = np.flatnonzero((before >= -offset) & (after >= offset))
-            seen = word[token + offset]
-            yield np.repeat(token, size[seen]), row[ranges(starts(size)[seen], size[seen])]
+            token, other = seen.beside(offset)
+            yield np.repeat(token, size[other]), row[ranges(starts(size)[other], size[other])]
+
+    def _vectors(self, seen: _Seen, distinct: list[Any], places: list[tuple[int, int]]) -> Iterator[Dense]:
+        """The numbers of the vectors of words; places has the number and the first row of each set of vectors."""
+        for (_, window, vectors), (number, first) in zip(self.templates.vectors, places, strict=True):
+            where = np.fromiter(map(vectors.find, distinct), np.int64, len(distinct))
+            for at, offset in enumerate(window if number >= 0 else ()):
+                token, other = seen.beside(offset)
+                there = where[other] >= 0
+                yield Dense(token[there], first + at * vectors.width, vectors.matrix[where[other[there]]])
 
     def _word_names(self, token: Any) -> list[str]:
         return [f"{label}={value}" for label, _, values in self.templates.words for value in values(token)]
@@ -152,6 +163,21 @@ class Templated:
         return out
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """Sequences of these lengths, end to end; word[t] says which distinct token t is."""
+
+    lengths: np.ndarray
+    word: np.ndarray
+
+    def beside(self, offset: int) -> tuple[np.ndarray, np.ndarray]:
+        """The tokens that have another one so far to their right, and the words of these."""
+        before = ranges(np.zeros(len(self.lengths), np.int64), self.lengths)
+        after = np.repeat(self.lengths, self.lengths) - before - 1
+        token = np.flatnonzero((before >= -offset) & (after >= offset))
+        return token, self.word[token + offset]
+
+
 def split_name(name: str) -> tuple[str, str]:
     """The label of the template and the value: `suffix(2-4)=ing` is ("suffix(2-4)", "ing")."""
     match = LABEL.match(name)
@@ -159,6 +185,6 @@ def split_name(name: str) -> tuple[str, str]:
     return label, name[len(label) + 1 :]
 
 
-def _owners(groups: list[list[str]]) -> np.ndarray:
+def _owners(groups: Sequence[Any]) -> np.ndarray:
     """For the members of all groups end to end, the number of their group."""
     return np.repeat(np.arange(len(groups)), np.fromiter(map(len, groups), np.int64, len(groups)))

@@ -1,25 +1,32 @@
 """Feature sets as short texts: `lower[-1..1]`, `suffix(2-4)`, `lexicon(names.txt)`.
 
-    name            a template of `words`, `sequences` or `steps`
-    (argument)      what it needs: lengths, a column, a file
-    [a..b]          the positions to look at, relative to the token; only for templates of `words`; default: [0..0]
+    name            a template of `words`, `sequences` or `steps`; or python, vectors
+    (argument)      what it needs: lengths, a column, a file, a function
+    [a..b]          the positions to look at, relative to the token; only for templates of `words` and for vectors;
+                    default: [0..0]
 
-A file named by lexicon(...) or cluster(...) is read once and kept, so that a saved model does not need it.
+A file that lexicon(...), cluster(...) or vectors(...) names is read once and kept: a saved model does not need it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from semistruct.errors import ParameterError, meant, quoted
 from semistruct.features import sequences, steps, words
+from semistruct.features.functions import TokenFunction, found_function, text_of
 from semistruct.features.registry import FILES, SEQUENCES, STEPS, WORDS
+from semistruct.features.vectors import WordVectors
 
 SPEC = re.compile(r"(?P<name>[a-z]+)(?:\((?P<args>.*)\))?(?:\[(?P<low>-?\d+)(?:\.\.(?P<high>-?\d+))?\])?")
+
+FURTHER = ("python", "vectors", "steps")  # templates that give no values of words or sequences
+FeatureSet = str | Sequence[str | Callable[..., Any]]
+"""What users give: the name of a set, a template, or a list of these and of functions."""
 
 SETS: dict[str, tuple[str, ...]] = {
     "default": (
@@ -40,24 +47,32 @@ class Features:
 
     specs      the texts, with named sets spelled out
     resources  the content of the files they name, by template and file name
+    vectors    the vectors they name, likewise
+    functions  the functions they name, by `module:name`
     """
 
     specs: tuple[str, ...]
     resources: dict[str, dict[str, str]] = field(default_factory=dict, repr=False)
+    vectors: dict[str, WordVectors] = field(default_factory=dict, repr=False)
+    functions: dict[str, TokenFunction] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, features: str | Iterable[str]) -> Features:
-        """From the name of a set, one text, or a list of both: `["paper", "cluster(brown.tsv)"]`."""
-        texts = [features] if isinstance(features, str) else list(features)
-        specs = tuple(dict.fromkeys(s for text in texts for s in SETS.get(text, (text,))))
+    def of(cls, features: FeatureSet) -> Features:
+        """From the name of a set, one text, or a list of both: `["paper", "cluster(brown.tsv)"]`; also of functions."""
+        specs = tuple(dict.fromkeys(s for text in as_texts(features) for s in SETS.get(text, (text,))))
         if not specs:
             raise ParameterError("features: the list is empty")
-        resources = {}
+        found = cls(specs)
         for spec in specs:
             name, args, _ = parse(spec)
             if name in FILES:
-                resources[f"{name}({args})"] = FILES[name](_lines(spec, args))
-        found = cls(specs, resources)
+                found.resources[f"{name}({args})"] = FILES[name](_lines(spec, args))
+            elif name == "vectors" and not args:
+                raise ParameterError("features: vectors: expected a file, as in vectors(glove.txt)")
+            elif name == "vectors":
+                found.vectors[f"{name}({args})"] = WordVectors.read(args)
+            elif name == "python":
+                found.functions[args] = found_function(args)
         found.compile()  # complain now rather than at the first token
         return found
 
@@ -67,12 +82,16 @@ class Features:
         for spec in self.specs:
             name, args, window = parse(spec)
             given: tuple[Any, ...] = (self.resources[f"{name}({args})"],) if name in FILES else (args,) if args else ()
-            label = f"{name}({Path(args).stem if name in FILES else args})" if args else name
+            label = f"{name}({Path(args).stem if name in FILES or name == 'vectors' else args})" if args else name
             try:
                 if name == "steps":
                     out.step, out.n_kinds = STEPS[args]()
                 elif label in out.labels:
                     raise ParameterError(f"features: {label} is listed twice; use one window instead")
+                elif name == "vectors":
+                    out.vectors.append((label, window, self.vectors[f"{name}({args})"]))
+                elif name == "python":
+                    out.functions.append((label, self.functions[args]))
                 elif name in WORDS:
                     out.words.append((label, window, WORDS[name](*given)))
                 else:
@@ -82,18 +101,33 @@ class Features:
         return out
 
 
+def named_functions(features: FeatureSet) -> list[str]:
+    """The functions that a feature set names, as `module:name`."""
+    matches = [SPEC.fullmatch(text.strip()) for text in as_texts(features)]
+    return [match["args"] or "" for match in matches if match and match["name"] == "python"]
+
+
+def as_texts(features: FeatureSet) -> list[str]:
+    """A feature set as a list of texts, in which functions are templates too."""
+    listed = [features] if isinstance(features, str) else list(features)
+    return [one if isinstance(one, str) else text_of(one) for one in listed]
+
+
 @dataclass
 class CompiledFeatures:
-    """Templates ready to be called; `words` come with the offsets they look at."""
+    """Templates ready to be called; `words` and `vectors` come with the offsets they look at."""
 
     words: list[tuple[str, range, words.WordTemplate]] = field(default_factory=list)
     sequences: list[tuple[str, sequences.SequenceTemplate]] = field(default_factory=list)
+    vectors: list[tuple[str, range, WordVectors]] = field(default_factory=list)
+    functions: list[tuple[str, TokenFunction]] = field(default_factory=list)
     step: steps.StepTemplate = field(default_factory=lambda: steps.plain()[0])
     n_kinds: int = 1
 
     @property
     def labels(self) -> list[str]:
-        return [label for label, *_ in self.words] + [label for label, _ in self.sequences]
+        listed: list[tuple[Any, ...]] = [*self.words, *self.sequences, *self.vectors, *self.functions]
+        return [label for label, *_ in listed]
 
 
 def parse(spec: str) -> tuple[str, str, range]:
@@ -104,7 +138,7 @@ def parse(spec: str) -> tuple[str, str, range]:
             f"features: cannot read {quoted(spec)}; a template looks like 'lower[-1..1]' or 'suffix(2-4)'"
         )
     name, args = match["name"], match["args"] or ""
-    known = {**WORDS, **SEQUENCES, "steps": None}
+    known = [*WORDS, *SEQUENCES, *FURTHER]
     if name not in known:
         raise ParameterError(
             f"features: there is no template or feature set {quoted(name)}; {meant(name, [*SETS, *known])}"
@@ -113,7 +147,7 @@ def parse(spec: str) -> tuple[str, str, range]:
         raise ParameterError(f"features: steps({args}) is unknown; there are {', '.join(STEPS)}")
     if match["low"] is None:
         return name, args, range(1)
-    if name not in WORDS:
+    if name not in WORDS and name != "vectors":
         raise ParameterError(f"features: {name} looks at the whole sequence and takes no window")
     low, high = int(match["low"]), int(match["high"] or match["low"])
     if low > high:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,12 +81,26 @@ def origin(X: list[Any], y: list[Any], dev: Pairs | None, pool: list[Any] | None
 
 
 def _digest(X: Sequence[Any], y: Sequence[Any]) -> str:
-    """The digest of a corpus with these tokens and labels; sets of features count as sorted lists."""
+    """The digest of a corpus with these tokens and labels."""
     sha = hashlib.sha256()
     for x, row in zip(X, y, strict=True):
-        tokens = [sorted(token) if isinstance(token, Set) else token for token in x]
+        tokens = [token if isinstance(token, str) else _lasting(token) for token in x]
         sha.update(repr((tokens, None if row is None else list(row))).encode())
     return sha.hexdigest()
+
+
+def _lasting(value: Any) -> Any:
+    """The same with sets as sorted lists and arrays as digests, so that it looks the same whenever it is printed."""
+    if isinstance(value, Set):
+        return sorted(value, key=repr)
+    if isinstance(value, Mapping):
+        return {key: _lasting(part) for key, part in value.items()}
+    if isinstance(value, tuple):
+        return tuple(map(_lasting, value))
+    if getattr(value, "ndim", 0):
+        array = np.ascontiguousarray(value)
+        return f"{array.dtype} {array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}"
+    return value
 
 
 def is_known(labels: Sequence[Any] | None) -> bool:
@@ -113,6 +127,12 @@ def _warn_of_strange_labels(seen: set[str], declared: set[str]) -> None:
         hint = f"did you mean {quoted(near)}?" if near else "if it is right, add it there"
         problem = f"label {quoted(label)} of the data is not among the labels of the rules; {hint}"
         warnings.warn(problem, RuleWarning, stacklevel=4)
+
+
+def refuse_rules_about_words(rules: Rules | None, X: Sequence[Any], labels: Sequence[str]) -> None:
+    """Refuse rules about words if X holds features without words."""
+    if rules is not None and form_of(X) != "tokens":
+        rules.compile(X[:1], labels)
 
 
 def label_codes(y: Sequence[Any], lengths: Sequence[int], labels: Sequence[str]) -> np.ndarray:

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from semistruct import metrics, params, store
 from semistruct.errors import DataError, ModelError, ParameterError, quoted, shortened
+from semistruct.features import FeatureSet
+from semistruct.features.templates import as_texts
 from semistruct.fitting.data import check_data, sequences
 from semistruct.fitting.standing import Line, RuleReport
 from semistruct.model import Model
@@ -41,7 +43,7 @@ class SequenceLabeller(BaseEstimator):
     reports: ClassVar[tuple[RuleReport, ...]] = ()
     compiles: ClassVar[tuple[str, ...]] = ()
     C: float | str
-    features: str | Sequence[str]
+    features: FeatureSet
     rules: Rules | None
     n_jobs: int | None
     random_state: Any
@@ -149,6 +151,8 @@ class SequenceLabeller(BaseEstimator):
         for key, value in self.get_params(deep=False).items():
             if isinstance(value, Rules):
                 values[key] = value.to_dict()
+            elif key == "features" and not isinstance(value, str):
+                values[key] = as_texts(value)
             elif isinstance(value, SequenceLabeller):
                 values[key] = value.description()
             elif not isinstance(value, np.random.RandomState):

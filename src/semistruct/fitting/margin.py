@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from semistruct.features import FeatureSet
 from semistruct.fitting.learners import MARGIN_C, MarginLearner
 from semistruct.fitting.path import PathMethod
 from semistruct.fitting.task import Task
@@ -27,7 +28,7 @@ class MarginPath(PathMethod):
     """
 
     C: float | str = MARGIN_C
-    features: str | Sequence[str] = "default"
+    features: FeatureSet = "default"
     tol: float = 0.05
 
     def learner(self, n_labels: int) -> MarginLearner:

@@ -13,6 +13,7 @@ import numpy as np
 
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ParameterError
+from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
 from semistruct.fitting.checkpoints import Checkpoint
 from semistruct.fitting.choice import choose_C
@@ -168,7 +169,7 @@ class PathMethod(SequenceLabeller):
         """The rules to which the pool is matched."""
         return self.rules
 
-    def _templates(self) -> str | Sequence[str]:
+    def _templates(self) -> FeatureSet:
         """The features to use."""
         return self.features
 

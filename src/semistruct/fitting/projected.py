@@ -20,6 +20,7 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.errors import RuleWarning
 from semistruct.expectations.projection import Multipliers, Projection, Projector
 from semistruct.expectations.rows import Expectations, why_no_expectation
+from semistruct.features import FeatureSet
 from semistruct.fitting.data import Pairs
 from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
 from semistruct.fitting.path import PathMethod, Run
@@ -73,7 +74,7 @@ class ProjectedMethod(Probabilities, PathMethod):
     }
 
     C: float | str = LIKELIHOOD_C
-    features: str | Sequence[str] = "default"
+    features: FeatureSet = "default"
     rounds: int = 10
     learn_iterations: int = 40
     project_iterations: int = 100

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from semistruct.errors import DataError
-from semistruct.features import Encoder
+from semistruct.features import Encoder, FeatureSet
 from semistruct.fitting.choice import choose_C
 from semistruct.fitting.data import (
     DevData,
@@ -19,6 +19,7 @@ from semistruct.fitting.data import (
     is_known,
     label_codes,
     origin,
+    refuse_rules_about_words,
 )
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
@@ -51,7 +52,7 @@ class SupervisedMethod(SequenceLabeller):
     stop_ : why the learner stopped: "converged" or the limit it reached
     """
 
-    features: str | Sequence[str] = "default"
+    features: FeatureSet = "default"
     rules: Rules | None = None
     n_jobs: int | None = None
 
@@ -81,6 +82,7 @@ class SupervisedMethod(SequenceLabeller):
         weight = weight[keep]
         X, y = [X[i] for i in keep], [y[i] for i in keep]
         labels = all_labels(y, self.rules)
+        refuse_rules_about_words(self.rules, X, labels)
         encoder = Encoder.for_data(X, self.features)
         batch = encoder.fit(X)
         known = label_codes(y, batch.lengths.tolist(), labels)

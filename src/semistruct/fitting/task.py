@@ -12,8 +12,14 @@ import numpy as np
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import DataError
-from semistruct.features import Encoder
-from semistruct.fitting.data import all_labels, checked_weights, is_known, label_codes
+from semistruct.features import Encoder, FeatureSet
+from semistruct.fitting.data import (
+    all_labels,
+    checked_weights,
+    is_known,
+    label_codes,
+    refuse_rules_about_words,
+)
 from semistruct.rules import Rules
 from semistruct.rules.tables import RuleTables
 
@@ -44,7 +50,7 @@ class Task:
         y: Sequence[Any],
         pool: Sequence[Any] | None,
         *,
-        features: str | Sequence[str],
+        features: FeatureSet,
         rules: Rules | None,
         sample_weight: Sequence[float] | None,
     ) -> Task:
@@ -55,6 +61,7 @@ class Task:
             raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
         rules = Rules([]) if rules is None else rules
         labels = all_labels(y, rules)
+        refuse_rules_about_words(rules, X, labels)
         complete = [i for i, row in enumerate(y) if row is not None and None not in row]
         others = np.setdiff1d(np.arange(len(X)), complete).tolist()
         ordered = [X[i] for i in complete + others] + pool

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import pkgutil
+from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
 from semistruct import store
+from semistruct.errors import ParameterError, quoted
 from semistruct.fitting.labeller import METHODS, SequenceLabeller
 from semistruct.params import check_params
 from semistruct.rules import Rules
@@ -25,12 +27,19 @@ def save(estimator: SequenceLabeller, path: str | os.PathLike[str], *, card: dic
     estimator.save(path, card=card)
 
 
-def load(path: str | os.PathLike[str]) -> SequenceLabeller:
-    """The estimator that was saved to `path`, ready to predict; its card is in `card_`."""
-    model, about = store.read_model(path)
+def load(path: str | os.PathLike[str], *, trust: str | Collection[str] = ()) -> SequenceLabeller:
+    """The estimator that was saved to `path`, ready to predict; its card is in `card_`.
+
+    trust  names of modules that the model may import and whose functions it may call, if its features are functions
+    """
+    trusted = [trust] if isinstance(trust, str) else trust
+    if not isinstance(trusted, list | tuple | set) or not all(isinstance(name, str) for name in trusted):
+        raise ParameterError(f"trust={quoted(trust)}: must be a list of names of modules")
+    model, about = store.read_model(path, trusted)
     with store.refusing_damage(path):
         estimator = _built(about)
         check_params(estimator)
+        store.functions_of(estimator.features, trusted, path)
         estimator.card_ = dict(about["card"])
     estimator.model_ = model
     if isinstance(data := estimator.card_.get("data"), dict):

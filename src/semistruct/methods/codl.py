@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log
 from typing import Any, ClassVar, cast
@@ -14,6 +14,7 @@ from sklearn.base import clone
 from semistruct import params
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import ParameterError, RuleWarning, quoted
+from semistruct.features import FeatureSet
 from semistruct.fitting.learners import Learner, learn_mixture
 from semistruct.fitting.path import PathMethod, Run
 from semistruct.fitting.standing import Line
@@ -83,7 +84,7 @@ class CODL(PathMethod):
     beam: int | None = None
 
     @property
-    def features(self) -> str | Sequence[str]:  # type: ignore[override]
+    def features(self) -> FeatureSet:  # type: ignore[override]
         """The features of the base."""
         return self._base.features
 

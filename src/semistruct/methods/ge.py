@@ -10,6 +10,7 @@ import numpy as np
 
 from semistruct import params
 from semistruct.expectations.shares import Shares, WithShares
+from semistruct.features import FeatureSet
 from semistruct.fitting.data import Pairs
 from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
 from semistruct.fitting.path import PathMethod, Run
@@ -63,7 +64,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
     checks: ClassVar[params.Checks] = {"ratio": params.positive, "max_iterations": params.at_least_one}
 
     C: float | str = LIKELIHOOD_C
-    features: str | Sequence[str] = "default"
+    features: FeatureSet = "default"
     ratio: float = 3.0
     tol: float = 1e-4
     max_iterations: int = 300

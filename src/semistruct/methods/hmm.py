@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from semistruct import params
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import DataError
+from semistruct.features import FeatureSet
 from semistruct.fitting.learners import COMPLETIONS, Learned, filled
 from semistruct.fitting.standing import Line
 from semistruct.fitting.supervised import SupervisedMethod
@@ -198,7 +198,7 @@ class HMM(SupervisedMethod):
     random_state = 0
 
     smoothing: float = SMOOTHING
-    features: str | Sequence[str] = field(default="hmm", kw_only=True)
+    features: FeatureSet = field(default="hmm", kw_only=True)
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> CountLearner:
         return CountLearner(n_labels, self.smoothing, self.n_jobs, watch)

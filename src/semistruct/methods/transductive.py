@@ -14,6 +14,7 @@ from semistruct.batch import UNKNOWN
 from semistruct.bits.places import Bits, kind_of_bits
 from semistruct.bits.rule_hinge import RuleWorkbench
 from semistruct.chain.inference import ChainWeights, decode
+from semistruct.features import FeatureSet
 from semistruct.fitting.margin import MarginPath
 from semistruct.fitting.path import Run
 from semistruct.fitting.standing import Line
@@ -77,7 +78,7 @@ class TransductiveSSVM(MarginPath):
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
         return rule if kind_of_bits(rule, labels) else None
 
-    def _templates(self) -> str | Sequence[str]:
+    def _templates(self) -> FeatureSet:
         if not self.rule_features:
             return self.features
         return [*([self.features] if isinstance(self.features, str) else self.features), "steps(punctuation)"]

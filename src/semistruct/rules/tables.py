@@ -261,7 +261,8 @@ class Builder:
         """(N,): the tokens whose word passes."""
         if self._words is None:
             if form_of(self.X) != "tokens":
-                raise DataError(f"rules about words need tokens, but this data holds {form_of(self.X)}")
+                hint = "give each token as (word, features)"
+                raise DataError(f"rules about words need tokens, but this data holds {form_of(self.X)}; {hint}")
             codes: dict[str, int] = {}
             flat = [codes.setdefault(word_of(token), len(codes)) for x in self.X for token in x]
             self._words = WordIndex(codes), np.array(flat, np.int64)
