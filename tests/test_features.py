@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 import brute
 from semistruct.errors import DataError, ParameterError
 from semistruct.features import SETS, Encoder, Features
+from semistruct.features.registry import SEQUENCES, WORDS
 from semistruct.features.words import CLASSES
 
 light = settings(deadline=None, max_examples=60)
@@ -494,3 +495,41 @@ def test_lengths_of_affixes_are_positive_and_rising(spec):
 def test_features_that_are_not_texts():
     with pytest.raises(DataError, match="a feature is 1, expected a string"):
         Encoder(None).fit([[[1, 2]]])
+
+
+# ---- words that carry punctuation
+
+
+def letters_of(text, zeros):
+    """The slow twin of what `core...` templates look at."""
+    while text and not text[0].isalnum() and any(c.isalnum() for c in text):
+        text = text[1:]
+    while text and not text[-1].isalnum() and any(c.isalnum() for c in text):
+        text = text[:-1]
+    return "".join("0" if zeros and c.isdecimal() else c for c in text)
+
+
+@given(st.text(st.sampled_from("aBé19.,('-$ß"), min_size=1, max_size=6))
+def test_templates_of_the_core_of_a_word(text):
+    for name in ("lower", "prefix", "suffix", "shape", "classes", "digits", "size", "vowels"):
+        given = ("1-3",) if name in ("prefix", "suffix") else ()
+        bare = letters_of(text, zeros=name in ("lower", "prefix", "suffix"))
+        assert WORDS[f"core{name}"](*given)(text) == WORDS[name](*given)(bare)
+        assert WORDS[f"core{name}"](*given)((text, "NN")) == WORDS[name](*given)(bare)
+
+
+@given(st.text(st.sampled_from("aB1.,('-$"), min_size=1, max_size=6))
+def test_marks_and_the_core_make_up_the_word(text):
+    found = dict((mark[0], mark[1:]) for mark in WORDS["marks"]()(text))
+    core = letters_of(text, zeros=False)
+    assert found.get("<", "") + core + found.get(">", "") == text
+    assert not found or any(c.isalnum() for c in core)
+
+
+def test_sizes_vowels_and_places():
+    assert WORDS["size"]()("abc") == ["3"]
+    assert WORDS["size"]()("x" * 20) == ["8"]
+    assert [WORDS["vowels"]()(word) for word in ("Blvd", "Ave", "Île", "5th", "Rd.")] == [["none"], [], [], [], []]
+    assert WORDS["corevowels"]()("Rd.") == ["none"]
+    assert SEQUENCES["places"]()(["a"] * 6)[1] == ["<1", ">4"]
+    assert SEQUENCES["places"]()(["a"]) == [["<0", ">0"]]

@@ -52,6 +52,17 @@ def position() -> SequenceTemplate:
 
 
 @template(SEQUENCES)
+def places() -> SequenceTemplate:
+    """The number of tokens before and behind, 4 standing for more."""
+
+    def values(tokens: list[Token]) -> list[Values]:
+        last = len(tokens) - 1
+        return [[f"<{min(t, 4)}", f">{min(last - t, 4)}"] for t in range(len(tokens))]
+
+    return values
+
+
+@template(SEQUENCES)
 def enclosed() -> SequenceTemplate:
     """Whether the token is inside brackets or quotation marks."""
 

@@ -45,6 +45,10 @@ CLASSES = {
 }
 
 
+VOWELS = frozenset("aeiouyàáâãäåæèéêëìíîïòóôõöøùúûüýÿœ")
+DIGIT = re.compile(r"\d")
+
+
 def word_of(token: Token) -> str:
     """The first column of a token."""
     return token if isinstance(token, str) else token[0]
@@ -105,6 +109,62 @@ def suffix(lengths: str) -> WordTemplate:
     """The last letters of the lower-cased word, for words that are longer: suffix(2-4)."""
     sizes = _numbers(lengths, "suffix")
     return lambda token: [low[-k:] for low in [word_of(token).lower()] for k in sizes if len(low) > k]
+
+
+@template(WORDS)
+def size() -> WordTemplate:
+    """The number of characters, 8 standing for more."""
+    return lambda token: [str(min(len(word_of(token)), 8))]
+
+
+@template(WORDS)
+def vowels() -> WordTemplate:
+    """Whether a word of letters has no vowel, as many abbreviations."""
+
+    def values(token: Token) -> Values:
+        text = word_of(token)
+        return ["none"] if text.isalpha() and VOWELS.isdisjoint(text.lower()) else []
+
+    return values
+
+
+@template(WORDS)
+def marks() -> WordTemplate:
+    """The punctuation that a word carries in front and behind: `(Smith,` has `<(` and `>,`."""
+
+    def values(token: Token) -> Values:
+        text = word_of(token)
+        start, end = _core(text)
+        return [f"<{text[:start]}"] * (start > 0) + [f">{text[end:]}"] * (end < len(text))
+
+    return values
+
+
+def _core(text: str) -> tuple[int, int]:
+    """Where the text without outer punctuation begins and ends; all of it if it has no letter and no digit."""
+    inner = [i for i, c in enumerate(text) if c.isalnum()]
+    return (inner[0], inner[-1] + 1) if inner else (0, len(text))
+
+
+def _of_core(make: Callable[..., WordTemplate], zeros: bool) -> Callable[..., WordTemplate]:
+    """The same template for the word without outer punctuation, with zeros for its digits if wanted."""
+
+    def made(*args: str) -> WordTemplate:
+        values = make(*args)
+
+        def core_values(token: Token) -> Values:
+            text = word_of(token)
+            start, end = _core(text)
+            core = text[start:end]
+            return values(DIGIT.sub("0", core) if zeros else core)
+
+        return core_values
+
+    return made
+
+
+WORDS |= {f"core{make.__name__}": _of_core(make, zeros=True) for make in (lower, prefix, suffix)}
+WORDS |= {f"core{make.__name__}": _of_core(make, zeros=False) for make in (shape, classes, digits, size, vowels)}
 
 
 @template(WORDS)
