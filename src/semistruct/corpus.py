@@ -22,7 +22,8 @@ class Example:
 
     text and offsets are set when the tokens were cut out of running text: token t is
     text[offsets[t][0]:offsets[t][1]].  line says where in the file the sequence begins, token_lines whether each token
-    has a line of its own, confidence how sure a model was of each label.
+    has a line of its own, confidence how sure a model was of each label, cut_by how the text was cut into tokens (see
+    `semistruct.tokens`), None if the file has the tokens.
     """
 
     tokens: list[Token]
@@ -32,6 +33,7 @@ class Example:
     line: int | None = None
     confidence: list[float] | None = None
     token_lines: bool = False
+    cut_by: str | None = None
 
     def __post_init__(self) -> None:
         if not self.tokens:
@@ -39,7 +41,7 @@ class Example:
         for name, part in (("labels", self.labels), ("offsets", self.offsets)):
             if part is not None and len(part) != len(self.tokens):
                 raise DataError(f"{len(self.tokens)} tokens but {len(part)} {name}")
-        for token in self.tokens:
+        for token in set(self.tokens):
             word = token if isinstance(token, str) else "".join(token[:1])
             if not word or word.isspace():
                 raise DataError(f"a token is empty or only white space: {quoted(word)}")
@@ -77,6 +79,11 @@ class Corpus:
     def label_set(self) -> list[str]:
         """The known labels, sorted."""
         return sorted({y for e in self.examples for y in e.labels or () if y is not None})
+
+    @property
+    def cut_by(self) -> str | None:
+        """How running text of the file was cut into tokens, None if the file has tokens only."""
+        return next((e.cut_by for e in self.examples if e.cut_by is not None), None)
 
     @property
     def digest(self) -> str:

@@ -1,6 +1,6 @@
 """Model files: one zip archive with two members, and nothing in it that could run.
 
-    model.json           format version, method and its parameters, labels, feature names, rules, the model card
+    model.json           format version, method and its parameters, how text is cut, labels, feature names, rules, card
     weights.safetensors  the weights as plain arrays
 
 A file is written under another name and moved to its place when it is complete.  Reading trusts nothing:
@@ -33,7 +33,7 @@ from semistruct.files import replacing
 from semistruct.model import Model
 from semistruct.rules import Function, Rules
 
-FORMAT = 1
+FORMAT = 2  # 1 had no tokens: text was cut into words
 MEMBERS = {"model.json", "weights.safetensors"}
 MAX_RATIO = 300  # `save` packs even weights that are all zero to no less than 1/230; a bomb is packed to 1/1000
 SMALL = 1 << 20  # below this size any ratio is harmless

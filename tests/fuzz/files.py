@@ -235,7 +235,8 @@ class Models(Part):
         estimator = semistruct.SSVM(features=["word", "shape"], rules=rules).fit(X, Y)
         model = estimator.model_
         about = {
-            "format": 1, **estimator.description(), "labels": list(model.labels),
+            "format": 2, **estimator.description(), "tokens": {"cut": "words", "look": estimator.look_.to_dict()},
+            "labels": list(model.labels),
             "features": dict(vars(model.encoder.features)),
             "names": list(model.encoder.vocabulary), "rules": model.rules.to_dict(), "card": {"semistruct": "0",
             "created": "2020"},

@@ -19,6 +19,7 @@ from semistruct.errors import DataError, ModelError, RuleWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
 from semistruct.formats import stream, write
+from semistruct.looks import Look
 from semistruct.methods import load
 from semistruct.rules import Rules
 from semistruct.warming import warming
@@ -64,11 +65,12 @@ def predict(
     corpus      obey corpus rules too, for the whole input
     confidence  add how sure the model is of each label
     """
-    rules, options = obeying.obeyed(), replace(reading, scheme=None).options()
+    rules = obeying.obeyed()
     check_order(model, inputs)
     estimator = load(model)
     estimator.n_jobs = obeying.jobs
-    examples = _read(inputs, options)
+    options = replace(reading.cutting(estimator.tokens_), scheme=None).options()
+    examples = _read(inputs, options, estimator.look_)
     first = list(islice(examples, 1))
     target = to or _natural_format(first)
     labelled = _labelled(estimator, chain(first, examples), rules, corpus=corpus, confidence=confidence)
@@ -78,10 +80,14 @@ def predict(
         raise KeyboardInterrupt("the output is not complete" if output == "-" else "") from None
 
 
-def _read(inputs: list[str], options: dict[str, Any]) -> Iterator[tuple[str, Example]]:
+def _read(inputs: list[str], options: dict[str, Any], look: Look | None) -> Iterator[tuple[str, Example]]:
     """The sequences with the names of their files; in a pipe there may be none."""
     for path in inputs:
-        for example in stream(path, **options, may_be_empty=path == "-"):
+        examples = stream(path, **options, may_be_empty=path == "-")
+        first = list(islice(examples, CHUNK))
+        if look is not None:
+            look.warn_of_difference(source_name(path), [example.tokens for example in first])
+        for example in chain(first, examples):
             yield source_name(path), example
 
 
@@ -129,10 +135,13 @@ def _naming(places: list[str]) -> Iterator[None]:
         warnings.warn(warning, stacklevel=3)
 
 
-def evaluate(model: Path, gold: Corpus, obeying: Obeying, *, unseen_labels: bool) -> dict[str, Any]:
+def evaluate(model: Path, data: Path, reading: Reading, obeying: Obeying, *, unseen_labels: bool) -> dict[str, Any]:
     """All scores of a model on labelled data, and how often its labels break the rules."""
     rules, estimator = obeying.obeyed(), load(model)
     estimator.n_jobs = obeying.jobs
+    gold = reading.cutting(estimator.tokens_).corpus(data)
+    if estimator.look_ is not None:
+        estimator.look_.warn_of_difference(gold.source, gold.tokens)
     if not unseen_labels:
         _refuse_unseen(gold, estimator.model_.labels)
     began = time.perf_counter()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -65,10 +65,19 @@ class Reading:
     ] = None
     scheme: Annotated[str | None, Option(help="convert the labels to plain, bio, bioes or iob1")] = None
     outside: Annotated[str | None, Option(help="label of text in no span or tag; default: unknown")] = None
+    tokens: Annotated[
+        str | None,
+        Option(
+            help="how running text is cut into tokens: words, whitespace, 'pattern:REGEX' (every match is a token) or "
+            "given (not at all); default: as in the training data, otherwise words"
+        ),
+    ] = None
     encoding: Annotated[str, Option(help="text encoding of the input files")] = "utf-8"
 
     def options(self) -> dict[str, Any]:
         """The options of `formats.read`."""
+        from semistruct.tokens import WORDS
+
         column: int | str | None = self.label_column
         if self.label_column not in (None, "none"):
             try:
@@ -76,7 +85,17 @@ class Reading:
             except ValueError:
                 problem = f"--label-column is {quoted(self.label_column)}, expected a number or 'none'"
                 raise ParameterError(problem) from None
-        return {**asdict(self), "label_column": column}
+        return {**asdict(self), "label_column": column, "tokens": self.tokens or WORDS}
+
+    def like(self, labelled: Corpus) -> Reading:
+        """The same, for files that are used together with labelled data: text is cut as there."""
+        from semistruct.looks import probable_cut
+
+        return self.cutting(labelled.cut_by or probable_cut(labelled.tokens))
+
+    def cutting(self, tokens: str) -> Reading:
+        """The same, where text is cut in this way unless an option says otherwise."""
+        return replace(self, tokens=self.tokens or tokens)
 
     def corpus(self, path: Path) -> Corpus:
         from semistruct.formats import read

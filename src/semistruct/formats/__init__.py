@@ -19,6 +19,7 @@ from semistruct.formats.columns import UNKNOWN_MARK
 from semistruct.formats.detection import detect
 from semistruct.formats.marked import Reader
 from semistruct.labels import convert
+from semistruct.tokens import WORDS, checked_tokens
 
 __all__ = ["FORMATS", "UNKNOWN_MARK", "Format", "detect", "read", "stream", "write"]
 
@@ -85,6 +86,7 @@ def read(
     label_column: LabelColumn = None,
     scheme: str | None = None,
     outside: str | None = None,
+    tokens: str = WORDS,
     encoding: str = "utf-8",
 ) -> Corpus:
     """All sequences of a file, or of standard input for "-".
@@ -94,8 +96,11 @@ def read(
                   in transposed: which line
     scheme        convert the labels to "plain", "bio", "bioes" or "iob1"
     outside       in jsonl with spans and inline: the label of text in no span, by default unknown
+    tokens        how running text is cut: "words", "whitespace", or "pattern:" with a regular expression of a token
     """
-    examples = stream(path, format=format, label_column=label_column, scheme=scheme, outside=outside, encoding=encoding)
+    examples = stream(
+        path, format=format, label_column=label_column, scheme=scheme, outside=outside, tokens=tokens, encoding=encoding
+    )
     return Corpus(list(examples), source_name(path))
 
 
@@ -106,6 +111,7 @@ def stream(
     label_column: LabelColumn = None,
     scheme: str | None = None,
     outside: str | None = None,
+    tokens: str = WORDS,
     encoding: str = "utf-8",
     may_be_empty: bool = False,
 ) -> Iterator[Example]:
@@ -117,7 +123,7 @@ def stream(
     if format is None:
         sample = list(islice(lines, SAMPLE_LINES))
         format, lines = detect("".join(sample)), chain(sample, lines)
-    examples = _named(format).parse(lines, label_column, Reader(source, outside, scheme))
+    examples = _named(format).parse(lines, label_column, Reader(source, outside, scheme, checked_tokens(tokens)))
     first = list(islice(examples, 1))
     if not first and not may_be_empty:
         raise DataError.at(source, None, "the file is empty: it has no sequences")

@@ -14,13 +14,14 @@ from itertools import groupby, pairwise
 from semistruct.corpus import Example, Labels, Token
 from semistruct.errors import DataError, DataWarning, quoted, shortened
 from semistruct.labels import OUTSIDE, Span, encode, scheme_of, spans
-from semistruct.tokens import tokenize
+from semistruct.tokens import WORDS, tokenize
 
 
 @dataclass
 class Reader:
     """Makes examples of the marked texts of one file.
 
+    tokens   how to cut text, see `semistruct.tokens`
     outside  the label of tokens in no mark, None if it is unknown
     scheme   that the labels are to be in; in a plain one, two marks of one label that touch become one, with a warning
     """
@@ -28,6 +29,7 @@ class Reader:
     source: str
     outside: str | None = None
     scheme: str | None = None
+    tokens: str = WORDS
     warned: bool = False
 
     def example(self, text: str, marks: Iterable[Span] | None, line: int) -> Example:
@@ -35,7 +37,7 @@ class Reader:
 
         marks=None means that nothing is labelled.
         """
-        _, offsets = tokenize(text)
+        _, offsets = tokenize(text, self.tokens)
         if not offsets:
             raise DataError("the sequence has no tokens")
         labels = None
@@ -44,7 +46,7 @@ class Reader:
             _check(marks, len(text))
             offsets = _cut(offsets, [edge for m in marks for edge in (m.start, m.end)])
             labels = known(self._labels(marks, [a for a, _ in offsets], line))
-        return Example([text[a:b] for a, b in offsets], labels, text, offsets, line)
+        return Example([text[a:b] for a, b in offsets], labels, text, offsets, line, cut_by=self.tokens)
 
     def _labels(self, marks: list[Span], starts: list[int], line: int) -> Labels:
         """The labels of the tokens that begin at `starts`."""
