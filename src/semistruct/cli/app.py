@@ -150,7 +150,7 @@ def methods(
 def predict(
     model: ModelFile,
     inputs: Annotated[list[str] | None, Argument(help="files to label; default, and for '-': standard input")] = None,
-    to: Annotated[str | None, Option(help="output format; default: inline for text, tsv for tokens in columns")] = None,
+    to: Annotated[str | None, Option(help="output format; default: that of the input, inline for plain text")] = None,
     output: Annotated[str, Option("--output", "-o", help="file to write; '-' is standard output")] = "-",
     corpus_rules: Annotated[
         bool, Option("--corpus-rules", help="obey the corpus rules too; the corpus is the whole input")

@@ -18,7 +18,7 @@ from semistruct.corpus import Corpus, Example, Labels
 from semistruct.errors import DataError, ModelError, RuleWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
-from semistruct.formats import stream, write
+from semistruct.formats import FORMATS, Stream, stream, write
 from semistruct.looks import Look
 from semistruct.methods import load
 from semistruct.rules import Rules
@@ -70,30 +70,29 @@ def predict(
     estimator = load(model)
     estimator.n_jobs = obeying.jobs
     options = replace(reading.cutting(estimator.tokens_), scheme=None).options()
-    examples = _read(inputs, options, estimator.look_)
-    first = list(islice(examples, 1))
-    target = to or _natural_format(first)
-    labelled = _labelled(estimator, chain(first, examples), rules, corpus=corpus, confidence=confidence)
+    first = _opened(inputs[0], options)
+    streams = chain([(inputs[0], first)], ((path, _opened(path, options)) for path in inputs[1:]))
+    target = to or FORMATS[first.format].answer or first.format
+    labelled = _labelled(estimator, _read(streams, estimator.look_), rules, corpus=corpus, confidence=confidence)
     try:
         write(labelled, output, target, scheme=reading.scheme)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the output is not complete" if output == "-" else "") from None
 
 
-def _read(inputs: list[str], options: dict[str, Any], look: Look | None) -> Iterator[tuple[str, Example]]:
-    """The sequences with the names of their files; in a pipe there may be none."""
-    for path in inputs:
-        examples = stream(path, **options, may_be_empty=path == "-")
+def _opened(path: str, options: dict[str, Any]) -> Stream:
+    """The sequences of a file; in a pipe there may be none."""
+    return stream(path, **options, may_be_empty=path == "-")
+
+
+def _read(streams: Iterable[tuple[str, Stream]], look: Look | None) -> Iterator[tuple[str, Example]]:
+    """The sequences with the names of their files."""
+    for path, examples in streams:
         first = list(islice(examples, CHUNK))
         if look is not None:
             look.warn_of_difference(source_name(path), [example.tokens for example in first])
         for example in chain(first, examples):
             yield source_name(path), example
-
-
-def _natural_format(first: list[tuple[str, Example]]) -> str:
-    """Text gets tags, tokens a column."""
-    return "inline" if first and first[0][1].text is not None else "tsv"
 
 
 def _labelled(
