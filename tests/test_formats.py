@@ -63,7 +63,7 @@ def folder(tmp_path_factory):
 
 @settings(deadline=None)
 @given(st.data())
-@pytest.mark.parametrize("name", ["tsv", "conll", "transposed"])
+@pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "csv"])
 def test_columns_there_and_back(folder, name, data):
     width = data.draw(st.integers(1, 3))
     token = FIELDS if width == 1 else st.tuples(*[FIELDS] * width)
@@ -151,7 +151,7 @@ def any_examples(draw):
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(any_examples(), min_size=1, max_size=3))
-@pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "jsonl"])
+@pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "csv", "jsonl", "json", "huggingface"])
 def test_tokens_come_back_as_they_were_or_are_refused(folder, name, examples):
     with refusing() as refused:
         found = there_and_back(folder, examples, name)
@@ -183,7 +183,7 @@ def marked_examples(draw, scheme):
 @settings(deadline=None, max_examples=300)
 @given(st.data())
 @pytest.mark.parametrize("scheme", ["plain", "bio", "bioes", "iob1"])
-@pytest.mark.parametrize("name", ["jsonl", "inline"])
+@pytest.mark.parametrize("name", ["jsonl", "inline", "doccano", "prodigy", "label-studio", "csv-texts"])
 def test_marked_texts_come_back_as_they_were_or_are_refused(folder, name, scheme, data):
     example, outside = data.draw(marked_examples(scheme))
     options = {"scheme": None if scheme == "plain" else scheme, "outside": outside if example.labels else None}
@@ -191,7 +191,7 @@ def test_marked_texts_come_back_as_they_were_or_are_refused(folder, name, scheme
         found = there_and_back(folder, [example], name, **options)
     if refused:
         return
-    text = example.text if name == "jsonl" else example.text.replace("\r", " ").replace("\n", " ")
+    text = example.text if name != "inline" else example.text.replace("\r", " ").replace("\n", " ")
     assert parts(found) == parts([replace(example, text=text)])
 
 

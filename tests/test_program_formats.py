@@ -193,6 +193,9 @@ def test_fields_in_a_table():
 def test_values_are_looked_for_where_tokens_end(file):
     (example,) = read(file('text,volume,year\n"1983, vol 1, p 3",1,1983\n'))
     assert example.labels == ["year", "O", "O", "volume", "O", "O", "O"]
+    (example,) = read(file('text,volume\n"no 12, vol 1",1\n'))
+    assert example.tokens == ["no", "12", ",", "vol", "1"]
+    assert example.labels == ["O", "O", "O", "O", "volume"]
 
 
 # ---------------------------------------------------------------- what is refused
