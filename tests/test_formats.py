@@ -63,7 +63,7 @@ def folder(tmp_path_factory):
 
 @settings(deadline=None)
 @given(st.data())
-@pytest.mark.parametrize("name", ["tsv", "conll", "transposed"])
+@pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "csv"])
 def test_columns_there_and_back(folder, name, data):
     width = data.draw(st.integers(1, 3))
     token = FIELDS if width == 1 else st.tuples(*[FIELDS] * width)
@@ -151,7 +151,7 @@ def any_examples(draw):
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(any_examples(), min_size=1, max_size=3))
-@pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "jsonl"])
+@pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "csv", "jsonl", "json", "huggingface"])
 def test_tokens_come_back_as_they_were_or_are_refused(folder, name, examples):
     with refusing() as refused:
         found = there_and_back(folder, examples, name)
@@ -183,7 +183,7 @@ def marked_examples(draw, scheme):
 @settings(deadline=None, max_examples=300)
 @given(st.data())
 @pytest.mark.parametrize("scheme", ["plain", "bio", "bioes", "iob1"])
-@pytest.mark.parametrize("name", ["jsonl", "inline"])
+@pytest.mark.parametrize("name", ["jsonl", "inline", "doccano", "prodigy", "label-studio", "csv-texts"])
 def test_marked_texts_come_back_as_they_were_or_are_refused(folder, name, scheme, data):
     example, outside = data.draw(marked_examples(scheme))
     options = {"scheme": None if scheme == "plain" else scheme, "outside": outside if example.labels else None}
@@ -191,7 +191,7 @@ def test_marked_texts_come_back_as_they_were_or_are_refused(folder, name, scheme
         found = there_and_back(folder, [example], name, **options)
     if refused:
         return
-    text = example.text if name == "jsonl" else example.text.replace("\r", " ").replace("\n", " ")
+    text = example.text if name != "inline" else example.text.replace("\r", " ").replace("\n", " ")
     assert parts(found) == parts([replace(example, text=text)])
 
 
@@ -357,7 +357,7 @@ def test_stream_is_lazy(tmp_path):
     path.write_text("a\tx\n\n" * 5000 + "ragged\n")
     examples = stream(path)
     assert [next(examples).line for _ in range(4000)] == list(range(1, 8000, 2))
-    with pytest.raises(DataError, match=r"long\.tsv:10001: 1 columns, expected 2 as on line 1"):
+    with pytest.raises(DataError, match=r"long\.tsv:10001: no TAB on the line: 1 columns, expected 2 as on line 1"):
         list(examples)
 
 
@@ -394,7 +394,7 @@ def test_bad_transposed_files(file, content, message):
     [
         ('{"tokens": []}\n', "jsonl"),
         ('\ufeff\n {"tokens": [broken\n', "jsonl"),
-        ('[{"tokens": ["a"]}]\n', "jsonl"),
+        ('[{"tokens": ["a"]}]\n', "json"),
         ("plain words\n<a> x </a> y\n", "inline"),
         ("a < b\n<a> never closed\n", "text"),
         ("a\tx\nb\ty\n", "tsv"),
@@ -423,11 +423,12 @@ def test_detection(sample, name):
     "name", [name for name in FORMATS if name != "transposed"]
 )  # it looks like columns if it is alone
 def test_what_is_written_is_detected(tmp_path, name):
-    labels = ["author", "author", None, "title"]
+    labels = ["author", "author", "O", "title"]
     example = Example(["A.", "Turing", ",", "Numbers"], labels)
     write([example], tmp_path / "x", name)
-    corpus = read(tmp_path / "x")
-    assert corpus.label_set == ([] if name == "text" else ["author", "title"])
+    assert stream(tmp_path / "x").format == name
+    corpus = read(tmp_path / "x", outside="O")
+    assert corpus.label_set == ([] if name == "text" else ["O", "author", "title"])
     assert corpus.tokens[0][-1] == "Numbers"
 
 
@@ -463,7 +464,6 @@ def test_each_format_by_hand():
     [
         ("inline", Example(["a"], ["two words"]), "'two words' cannot be the name of a tag"),
         ("conll", Example(["a b"], ["x"]), "'a b' cannot be written in a column"),
-        ("conll", Example([("a", "")], ["x"]), "'' cannot be written in a column"),
         ("tsv", Example(["a"], ["x\ty"]), "cannot be written in a column; use jsonl"),
         ("tsv", Example(["a"], ["?"]), "'\\?' would be read as unknown"),
         ("tsv", Example(["-DOCSTART-"]), "would be read as a separator"),
@@ -480,6 +480,11 @@ def test_what_a_format_cannot_hold_is_refused(tmp_path, name, example, message):
     with pytest.raises(DataError, match=f"^sequence 1: .*{message}"):
         write([Example(["fine"]), example], tmp_path / "out", name)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_column_is_refused_between_blanks():
+    with pytest.raises(DataError, match=r"^sequence 0: '' cannot be written in a column"):
+        written(Example([("a", "")], ["x"]), "conll")
 
 
 def test_a_column_of_white_space_is_refused_in_rows(tmp_path):
@@ -554,7 +559,7 @@ def test_unwritable_paths(tmp_path, name):
 def test_faults_of_the_input_are_not_blamed_on_the_output(tmp_path):
     source = tmp_path / "in.tsv"
     source.write_text("a\tx\nb\n")
-    with pytest.raises(DataError, match=r"^\S+in.tsv:2: 1 columns"):
+    with pytest.raises(DataError, match=r"^\S+in.tsv:2: no TAB on the line: 1 columns"):
         write(stream(source), tmp_path / "out.tsv", "jsonl")
 
 
@@ -573,7 +578,11 @@ BAD = [
     (None, b"a\tx\n" * 5000 + b"\xe9\ty\n", 5001, "not UTF-8 text; .*--encoding"),
     (None, b"a\tx\r\nb\0\tx\r\n", 2, "a NUL byte: a binary file"),
     (None, '{"tokens": ["a"]}\n{"tokens": [}\n', 2, r"not JSON: .*column 13"),
-    (None, '[{"tokens": ["a"]}]', 1, "one JSON object per line"),
+    (None, '[{"tokens": ["a"]}, 5]', 1, "record 2: expected a JSON object, not 5"),
+    (None, '[{"tokens": ["a"]}\n', 1, "expected , or \\] after record 1 of the array"),
+    (None, '[{"tokens": ["a"]}] x', 1, "more after the end of the array"),
+    (None, '[\n{"tokens": ["a"]},\n{"tokens": []}]', 3, "record 2: .*no tokens"),
+    (None, '{"tokens": ["a"]} x', 1, "more after the end of the record"),
     ("jsonl", '{"tokens": ["a"], "id": ' + "1" * 5000 + "}", 1, "a number has too many digits"),
     ("jsonl", '{"tokens": ["a", ' + "1" * 4000 + "]}", 1, "a token must be a string .*, not 1{60}\\.\\.\\.$"),
     (
@@ -627,7 +636,7 @@ def test_bad_content(file, name, content, line, message):
         ({"label_column": -3}, ":1: there is no label column -3"),
         ({"label_column": "last"}, ":1: there is no label column last"),
         ({"format": "jsnl"}, "there is no format 'jsnl'; did you mean 'jsonl'\\?"),
-        ({"format": "@@"}, "there is no format '@@'; there are tsv, conll, transposed, jsonl, inline, text"),
+        ({"format": "@@"}, "there is no format '@@'; there are label-studio, .*tsv, inline, transposed, conll, text"),
         ({"encoding": "utf-9"}, "there is no text encoding 'utf-9'"),
         ({"encoding": "base64"}, "there is no text encoding 'base64'"),
         ({"scheme": "bilou"}, "no label scheme 'bilou'"),

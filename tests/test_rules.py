@@ -13,6 +13,7 @@ from pydantic import ValidationError
 import brute_rules
 from rule_strategies import EVERY_KIND, Tally, built, penalty_of
 from rule_strategies import rules as some_rules
+from semistruct import patterns
 from semistruct.errors import ParameterError
 from semistruct.rules import (
     AtMostOnce,
@@ -32,7 +33,6 @@ from semistruct.rules import (
     Rules,
     StartsWith,
     Words,
-    words,
 )
 from semistruct.rules.base import HARD
 from semistruct.rules.vocabulary import VOCABULARY
@@ -230,7 +230,7 @@ def test_the_fraction_of_words_in_a_corpus():
     "slow", [lambda p: Pattern(p, are="a"), lambda p: ChangeOnlyOn(["x", p])], ids=["word", "mark"]
 )
 def test_a_pattern_that_takes_for_ever_is_named(slow, monkeypatch):
-    monkeypatch.setattr(words, "PATIENCE", 0.05)
+    monkeypatch.setattr(patterns, "PATIENCE", 0.05)
     began, word = time.perf_counter(), "a" * 60 + "!"
     with pytest.raises(ParameterError, match=r"the pattern '\(a\|aa\)\+\$' takes more than 0.05 s on the word 'aaa"):
         cost(slow("(a|aa)+$"), (f"{word} b", "bc"))

@@ -321,6 +321,7 @@ def test_weights_that_are_all_zero_are_not_taken_for_a_bomb(tmp_path):
     model = SSVM()
     weights = ChainWeights(np.zeros((1, Y)), np.zeros((1, Y, Y)))
     model.model_ = Model(tuple(f"label {y}" for y in range(Y)), Encoder(None, ["f"]), weights)
+    model.tokens_, model.look_ = "given", None
     model.save(path)
     assert weights.trans.nbytes > store.SMALL
     assert model_state(load(path)) == model_state(model)

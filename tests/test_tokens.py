@@ -6,7 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from semistruct import make_apartments, make_citations
+from semistruct import make_apartments, make_citations, patterns
+from semistruct.errors import DataError, ParameterError
 from semistruct.formats import detect
 from semistruct.formats.inline import NAME
 from semistruct.tokens import tokenize
@@ -94,6 +95,65 @@ def test_the_time_for_a_line_grows_with_its_length(piece):
     tokens, spans = tokenize(text)
     assert "".join(tokens) == text
     assert spans[-1][1] == len(text)
+
+
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("".join) | st.text(max_size=30)
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    TEXTS,
+    st.sampled_from(["words", "whitespace", r"pattern:\S+", r"pattern:\w+|[^\w\s]", "pattern:a*", r"pattern:a |\s"]),
+)
+def test_tokens_are_where_they_are_said_to_be(text, how):
+    tokens, spans = tokenize(text, how)
+    assert [text[a:b] for a, b in spans] == tokens
+    assert all(token.strip() for token in tokens)
+    edges = [edge for span in spans for edge in span]
+    assert edges == sorted(edges)
+    if how not in ("pattern:a*", r"pattern:a |\s"):
+        covered = {i for a, b in spans for i in range(a, b)}
+        assert all(c.isspace() for i, c in enumerate(text) if i not in covered)
+
+
+@given(TEXTS)
+def test_whitespace_is_what_split_gives(text):
+    assert tokenize(text, "whitespace")[0] == text.split()
+
+
+def test_every_match_of_a_pattern_is_a_token():
+    assert tokenize("ab, c1", r"pattern:[a-z]\d?") == (["a", "b", "c1"], [(0, 1), (1, 2), (4, 6)])
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("word", "there is no way 'word' to cut text .* expected words, whitespace, given or pattern:REGEX"),
+        (None, "there is no way None"),
+        ("pattern:(", "the pattern '\\(' does not compile"),
+        ("pattern:a(?R)?b", "calls itself or a group"),
+    ],
+)
+def test_ways_to_cut_that_are_none(how, message):
+    with pytest.raises(ParameterError, match=message):
+        tokenize("a", how)
+
+
+def test_text_is_not_cut_where_nothing_says_how():
+    with pytest.raises(DataError, match=r"nothing says how to cut it .* --tokens"):
+        tokenize("a", "given")
+
+
+def test_a_pattern_that_takes_for_ever_is_given_up(monkeypatch):
+    monkeypatch.setattr(patterns, "PATIENCE", 0.05)
+    with pytest.raises(ParameterError, match=r"'\(a\|aa\)\+\$' takes more than 0.05 s on the text 'aaa"):
+        tokenize("a" * 60 + "!", "pattern:(a|aa)+$")
+
+
+@pytest.mark.parametrize("how", ["whitespace", r"pattern:\w+|\W"])
+def test_long_lines_in_other_ways(how):
+    text = "a. " * (LONG // 3)
+    assert "".join(tokenize(text, how)[0]) == text.replace(" ", "")
 
 
 @pytest.mark.parametrize("piece", ["<a>", "<a", "</a>", "<", "[", " [", "a"])

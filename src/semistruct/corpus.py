@@ -7,7 +7,7 @@ A label is a string, or None where it is unknown; a sequence without any label h
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,8 @@ class Example:
 
     text and offsets are set when the tokens were cut out of running text: token t is
     text[offsets[t][0]:offsets[t][1]].  line says where in the file the sequence begins, token_lines whether each token
-    has a line of its own, confidence how sure a model was of each label.
+    has a line of its own, confidence how sure a model was of each label, cut_by how the text was cut into tokens (see
+    `semistruct.tokens`), None if the file has the tokens.
     """
 
     tokens: list[Token]
@@ -33,6 +34,7 @@ class Example:
     line: int | None = None
     confidence: list[float] | None = None
     token_lines: bool = False
+    cut_by: str | None = None
 
     def __post_init__(self) -> None:
         if not _is_list(self.tokens) or not hasattr(self.tokens, "__len__"):
@@ -43,12 +45,7 @@ class Example:
             check_labels(self.labels, len(self.tokens), "")
         if self.offsets is not None and len(self.offsets) != len(self.tokens):
             raise DataError(f"{len(self.tokens)} tokens but {len(self.offsets)} offsets")
-        for token in self.tokens:
-            columns = (token,) if isinstance(token, str) else token
-            if not isinstance(columns, tuple) or not all(isinstance(column, str) for column in columns):
-                raise DataError(f"a token must be a string or a tuple of strings, not {quoted(token)}")
-            if not columns or not columns[0] or columns[0].isspace():
-                raise DataError(f"a token is empty or only white space: {quoted(token)}")
+        _check_tokens(self.tokens)
         for label in set(self.labels or ()) - {None}:
             if not label or label.isspace():
                 raise DataError(f"a label is empty or only white space: {quoted(label)}")
@@ -83,6 +80,11 @@ class Corpus:
     def label_set(self) -> list[str]:
         """The known labels, sorted."""
         return sorted({y for e in self.examples for y in e.labels or () if y is not None})
+
+    @property
+    def cut_by(self) -> str | None:
+        """How running text of the file was cut into tokens, None if the file has tokens only."""
+        return next((e.cut_by for e in self.examples if e.cut_by is not None), None)
 
     @property
     def digest(self) -> str:
@@ -142,6 +144,18 @@ def check_labels(labels: Any, n_tokens: int, where: str) -> None:
         raise DataError(f"{where}the label {quoted(odd)}, expected a string or None")
     if "" in labels:
         raise DataError(f"{where}an empty label, expected a text or None")
+
+
+def _check_tokens(tokens: Sequence[Any]) -> None:
+    """Refuse tokens that are not texts or tuples of texts, and empty ones; those that are repeated are seen once."""
+    kinds = set(map(type, tokens))
+    distinct = set(tokens) if kinds == {str} else tokens
+    for token in distinct:
+        columns = (token,) if isinstance(token, str) else token
+        if not isinstance(columns, tuple) or not all(isinstance(column, str) for column in columns):
+            raise DataError(f"a token must be a string or a tuple of strings, not {quoted(token)}")
+        if not columns or not columns[0] or columns[0].isspace():
+            raise DataError(f"a token is empty or only white space: {quoted(token)}")
 
 
 def _items(row: Any) -> list[Any]:

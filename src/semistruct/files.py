@@ -30,17 +30,27 @@ def read_lines(path: PathLike, encoding: str) -> Iterator[str]:
         with _opened(path, checked_encoding(encoding)) as file:
             for number, line in enumerate(file, 1):
                 if "\0" in line:
-                    problem = "a NUL byte: a binary file, or text in another encoding (see --encoding)"
-                    raise DataError.at(source, number, problem)
+                    raise DataError.at(source, number, f"a NUL byte: {_wide(line)}")
                 yield line
     except UnicodeError as err:
         # Lines are handed out before the next block of bytes is decoded, so the block that failed
         # begins inside the line after the last one seen.
         skipped = err.object[: err.start].count(b"\n") if isinstance(err, UnicodeDecodeError) else 0
-        problem = f"not {encoding.upper()} text; name the encoding of the file with --encoding, e.g. latin-1"
+        wide = number == 0 and isinstance(err, UnicodeDecodeError) and err.object[:2] in (b"\xff\xfe", b"\xfe\xff")
+        hint = "name the encoding of the file with --encoding, e.g. latin-1"
+        hint = "it begins as UTF-16 text does: use --encoding utf-16" if wide else hint
+        problem = f"not {encoding.upper()} text; {hint}"
         raise DataError.at(source, number + 1 + skipped, problem) from err
     except OSError as err:
         raise DataError.at(source, None, f"cannot read: {reason(err)}") from err
+
+
+def _wide(line: str) -> str:
+    """What a line with NUL characters may be: UTF-16 has them at every other place."""
+    for first, encoding in ((0, "utf-16-be"), (1, "utf-16-le")):
+        if {*line.rstrip("\n")[first::2]} == {"\0"} and len(line) > 3:
+            return f"this is UTF-16 text without a mark; use --encoding {encoding}"
+    return "a binary file, or text in another encoding (see --encoding)"
 
 
 def refuse_overwriting(output: PathLike | None, inputs: Iterable[PathLike | None]) -> None:

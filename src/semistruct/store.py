@@ -1,6 +1,6 @@
 """Model files: one zip archive with two members, and nothing in it that could run.
 
-    model.json           format version, method and its parameters, labels, feature names, rules, the model card
+    model.json           format version, method and its parameters, how text is cut, labels, feature names, rules, card
     weights.safetensors  the weights, and vectors of words, as plain arrays
 
 A file is written under another name and moved to its place when it is complete.  Reading trusts nothing:
@@ -36,7 +36,7 @@ from semistruct.files import replacing
 from semistruct.model import Model
 from semistruct.rules import Function, Rules
 
-FORMAT = 1
+FORMAT = 2  # 1 had no tokens: text was cut into words
 MEMBERS = {"model.json", "weights.safetensors"}
 MAX_RATIO = 300  # `save` packs even weights that are all zero to no less than 1/230; a bomb is packed to 1/1000
 SMALL = 1 << 20  # below this size any ratio is harmless
@@ -76,10 +76,12 @@ def read_model(path: str | os.PathLike[str], trust: Collection[str] = ()) -> tup
     about, arrays = _members(path)
     if not isinstance(about, dict) or type(about.get("format")) is not int or about["format"] < 1:
         raise ModelError(f"{path}: not a semistruct model: model.json has no format number")
-    if about["format"] > FORMAT:
+    if about["format"] != FORMAT:
         card = about["card"] if isinstance(about.get("card"), dict) else {}
         made_by = card.get("semistruct", "(unknown version)")
-        raise ModelError(f"{path}: model format {about['format']} of semistruct {made_by}; this version reads {FORMAT}")
+        hint = "" if about["format"] > FORMAT else "; train again"
+        problem = f"model format {about['format']} of semistruct {made_by}; this version reads {FORMAT}{hint}"
+        raise ModelError(f"{path}: {problem}")
     with refusing_damage(path):
         _check_types(about)
         features = _features(about["features"], arrays, trust, path) if about["features"] else None

@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -26,6 +27,7 @@ X = [["A", ".", "Turing"], ["K", ".", "Gödel", "1931"], ["1936"], ["Church", ",
 Y = [["author"] * 3, ["author"] * 3 + ["date"], ["date"], ["author", "author", "date"]]
 POOL = [["B", ".", "Russell"], ["1905"], ["Post", ",", "1921"], ["G", ".", "Frege", "1879"]]
 
+SAMPLES = Path(__file__).parents[1] / "samples"
 DATA = {
     "tsv": "A\tauthor\n.\tauthor\nTuring\t?\n\nOn\ttitle\n1936\tdate\n\n",
     "conll": "-DOCSTART- -X- O\n\nHe PRP B-NP\nreckons VBZ B-VP\nthe DT B-NP\ndeficit NN I-NP\n\nNow RB O\n\n",
@@ -36,7 +38,22 @@ DATA = {
     "inline": "<author>A. Turing.</author> <title>On &lt;computable&gt; numbers.</title> 1936.\nplain &amp; simple\n",
     "text": "B. Russell. On denoting... http://x.org/a?b 1905--6.\nAT&T's 0.5 l, e-mail a@b.c (rock'n'roll)\n",
 }
+"""A file in each format: these, and those that other programs write."""
+DATA |= {
+    name: (SAMPLES / file).read_text(encoding="utf-8")
+    for name, file in {
+        "doccano": "doccano-relations.jsonl",
+        "label-studio": "label-studio.json",
+        "prodigy": "prodigy.jsonl",
+        "huggingface": "huggingface.jsonl",
+        "csv": "tokens.csv",
+        "csv-texts": "texts.csv",
+        "json": "records.json",
+    }.items()
+}
+assert DATA.keys() == FORMATS.keys(), "a format without a sample"
 SCHEMES = ["plain", "bio", "bioes", "iob1", "nonsense"]
+WAYS = ["whitespace", "given", "nonsense", r"pattern:\w+|\W", "pattern:(", "pattern:(a|aa)+$"]
 CODINGS = [
     "latin-1",
     "utf-16",
@@ -70,6 +87,12 @@ class Data(Part):
             options["outside"] = rng.choice(["O", "", "x y"])
         if rng.random() < 0.1:
             options["encoding"] = rng.choice(CODINGS)
+        if rng.random() < 0.1:
+            options["tokens"] = rng.choice(WAYS)
+        if rng.random() < 0.1:
+            options["cut_tokens"] = rng.choice(["split", "widen", "refuse", "nonsense"])
+        if rng.random() < 0.1:
+            options["label_names"] = ["O", "B-PER", "I-PER", "B-LOC"]
         return Input(mutated(rng, DATA[kind].encode(), samples), options)
 
     def run(self, given):
@@ -146,11 +169,19 @@ class RoundTrips(JsonPart):
 
     @staticmethod
     def compare(name, examples, found):
-        if name in ("text", "inline"):  # these cut the text into tokens again; a line that is blank is no sequence
+        if name not in (
+            "tsv",
+            "conll",
+            "transposed",
+            "csv",
+            "jsonl",
+            "json",
+            "huggingface",
+        ):  # these cut the text into tokens again; a line that is blank is no sequence
             assert len(found) == len(examples), f"{len(examples)} sequences became {len(found)}"
             return
         for i, (wanted, got) in enumerate(zip(examples, found, strict=True)):
-            if name == "jsonl" and wanted.text is not None:
+            if name in ("jsonl", "json") and wanted.text is not None:
                 assert got.text == wanted.text, f"sequence {i}: {wanted.text!r} became {got.text!r}"
                 continue
             assert got.tokens == wanted.tokens, f"sequence {i}: {wanted.tokens} became {got.tokens}"

@@ -116,11 +116,14 @@ def train(
 ) -> None:
     """Learn a model from labelled sequences and, if given, a pool and rules."""
     from semistruct.cli import training
+    from semistruct.tokens import GIVEN
 
     for written in (output, beside.plot):
         refuse_overwriting(written, [labelled, *(pool or []), dev, rules])
+    corpus = reading.corpus(labelled)
+    reading = reading.like(corpus)
     pools = [reading.corpus(path) for path in pool or []]
-    data = training.Data(reading.corpus(labelled), pools, None if dev is None else reading.corpus(dev))
+    data = training.Data(corpus, pools, None if dev is None else reading.corpus(dev), reading.tokens or GIVEN)
     params = {
         "C": None if c is None else training.value_of(c),
         "features": features,
@@ -152,7 +155,7 @@ def methods(
 def predict(
     model: ModelFile,
     inputs: Annotated[list[str] | None, Argument(help="files to label; default, and for '-': standard input")] = None,
-    to: Annotated[str | None, Option(help="output format; default: inline for text, tsv for tokens in columns")] = None,
+    to: Annotated[str | None, Option(help="output format; default: that of the input, inline for plain text")] = None,
     output: Annotated[str, Option("--output", "-o", help="file to write; '-' is standard output")] = "-",
     corpus_rules: Annotated[
         bool, Option("--corpus-rules", help="obey the corpus rules too; the corpus is the whole input")
@@ -192,7 +195,7 @@ def evaluate(
     from semistruct.cli import labelling
 
     labelling.check_order(model, [str(gold)])
-    result = labelling.evaluate(model, reading.corpus(gold), obeying, unseen_labels=unseen_labels)
+    result = labelling.evaluate(model, gold, reading, obeying, unseen_labels=unseen_labels)
     print_result(result, as_json, labelling.evaluation_report)
 
 

@@ -52,6 +52,7 @@ def curve(
     check_writable(output, plot=True)
     refuse_overwriting(output, [labelled, *(pool or []), rules])
     corpus = reading.corpus(labelled)
+    reading = reading.like(corpus)
     given = [x for path in pool or [] for x in reading.corpus(path).tokens] if pool else None
     with searching_here(features), _progress(quiet) as show:
         found = learning_curve(

@@ -64,6 +64,7 @@ def dump(model: Path, k: int, trust: list[str] | None = None) -> dict[str, Any]:
         "method": type(estimator).__name__,
         "params": estimator.description()["params"],
         "rules": None if found.rules is None else [rule.text for rule in found.rules],
+        "tokens": estimator.tokens_,
         "features": found.encoder.features and list(found.encoder.features.specs),
         "heaviest": found.heaviest(k),
         "steps": sorted(steps, key=lambda step: -abs(step[1]))[:k],
@@ -77,6 +78,7 @@ def dump_report(result: dict[str, Any]) -> Iterator[Any]:
         shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
         yield Text(f"{key}: {shown}")
     yield Text(f"features: {' '.join(result['features'] or ['as given'])}")
+    yield Text(f"tokens: {result['tokens']}")
     for rule in result["rules"] or ():
         yield Text(f"rule: {rule}")
     for title, rows in [

@@ -18,7 +18,8 @@ from semistruct.corpus import Corpus, Example, Labels
 from semistruct.errors import DataError, ModelError, RuleWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
-from semistruct.formats import stream, write
+from semistruct.formats import FORMATS, Stream, stream, write
+from semistruct.looks import Look
 from semistruct.rules import Rules
 from semistruct.warming import warming
 
@@ -63,29 +64,33 @@ def predict(
     corpus      obey corpus rules too, for the whole input
     confidence  add how sure the model is of each label
     """
-    rules, options = obeying.obeyed(), replace(reading, scheme=None).options()
+    rules = obeying.obeyed()
     check_order(model, inputs)
     estimator = obeying.loaded(model)
-    examples = _read(inputs, options)
-    first = list(islice(examples, 1))
-    target = to or _natural_format(first)
-    labelled = _labelled(estimator, chain(first, examples), rules, corpus=corpus, confidence=confidence)
+    options = replace(reading.cutting(estimator.tokens_), scheme=None).options()
+    first = _opened(inputs[0], options)
+    streams = chain([(inputs[0], first)], ((path, _opened(path, options)) for path in inputs[1:]))
+    target = to or FORMATS[first.format].answer or first.format
+    labelled = _labelled(estimator, _read(streams, estimator.look_), rules, corpus=corpus, confidence=confidence)
     try:
         write(labelled, output, target, scheme=reading.scheme)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the output is not complete" if output == "-" else "") from None
 
 
-def _read(inputs: list[str], options: dict[str, Any]) -> Iterator[tuple[str, Example]]:
-    """The sequences with the names of their files; in a pipe there may be none."""
-    for path in inputs:
-        for example in stream(path, **options, may_be_empty=path == "-"):
+def _opened(path: str, options: dict[str, Any]) -> Stream:
+    """The sequences of a file; in a pipe there may be none."""
+    return stream(path, **options, may_be_empty=path == "-")
+
+
+def _read(streams: Iterable[tuple[str, Stream]], look: Look | None) -> Iterator[tuple[str, Example]]:
+    """The sequences with the names of their files."""
+    for path, examples in streams:
+        first = list(islice(examples, CHUNK))
+        if look is not None:
+            look.warn_of_difference(source_name(path), [example.tokens for example in first])
+        for example in chain(first, examples):
             yield source_name(path), example
-
-
-def _natural_format(first: list[tuple[str, Example]]) -> str:
-    """Text gets tags, tokens a column."""
-    return "inline" if first and first[0][1].text is not None else "tsv"
 
 
 def _labelled(
@@ -127,9 +132,12 @@ def _naming(places: list[str]) -> Iterator[None]:
         warnings.warn(warning, stacklevel=3)
 
 
-def evaluate(model: Path, gold: Corpus, obeying: Obeying, *, unseen_labels: bool) -> dict[str, Any]:
+def evaluate(model: Path, data: Path, reading: Reading, obeying: Obeying, *, unseen_labels: bool) -> dict[str, Any]:
     """All scores of a model on labelled data, and how often its labels break the rules."""
     rules, estimator = obeying.obeyed(), obeying.loaded(model)
+    gold = reading.cutting(estimator.tokens_).corpus(data)
+    if estimator.look_ is not None:
+        estimator.look_.warn_of_difference(gold.source, gold.tokens)
     if not unseen_labels:
         _refuse_unseen(gold, estimator.model_.labels)
     began = time.perf_counter()

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -65,18 +65,47 @@ class Reading:
 
     format: Annotated[
         str | None,
-        Option(help="tsv, conll, transposed, jsonl, inline or text; default: recognised by the content"),
+        Option(
+            help="tsv, conll, transposed, csv, csv-texts, jsonl, json, doccano, prodigy, label-studio, huggingface, "
+            "inline or text; default: recognised by the content"
+        ),
     ] = None
     label_column: Annotated[
         str | None,
         Option(help="number of the label column, from 0, negative from the right, or 'none'; default: the last"),
     ] = None
+    label_names: Annotated[
+        Path | None, Option(help="file with the names of labels that are numbers, one per line, from 0")
+    ] = None
     scheme: Annotated[str | None, Option(help="convert the labels to plain, bio, bioes or iob1")] = None
-    outside: Annotated[str | None, Option(help="label of text in no span or tag; default: unknown")] = None
+    outside: Annotated[
+        str | None,
+        Option(
+            help="label of text in no span or tag, '?' for unknown; default: unknown in jsonl, json and inline, "
+            "O in the formats of other programs"
+        ),
+    ] = None
+    tokens: Annotated[
+        str | None,
+        Option(
+            help="how running text is cut into tokens: words, whitespace, 'pattern:REGEX' (every match is a token) or "
+            "given (not at all); default: as in the training data, otherwise words"
+        ),
+    ] = None
+    cut_tokens: Annotated[
+        str | None,
+        Option(
+            help="what to do if a span begins or ends inside a token: split the token, widen the span, or refuse the "
+            "file; default: split in running text, refuse if the file has tokens"
+        ),
+    ] = None
     encoding: Annotated[str, Option(help="text encoding of the input files")] = "utf-8"
 
     def options(self) -> dict[str, Any]:
         """The options of `formats.read`."""
+        from semistruct.formats.huggingface import read_label_names
+        from semistruct.tokens import WORDS
+
         column: int | str | None = self.label_column
         if self.label_column not in (None, "none"):
             try:
@@ -84,7 +113,18 @@ class Reading:
             except ValueError:
                 problem = f"--label-column is {quoted(self.label_column)}, expected a number or 'none'"
                 raise ParameterError(problem) from None
-        return {**asdict(self), "label_column": column}
+        names = None if self.label_names is None else read_label_names(self.label_names, self.encoding)
+        return {**asdict(self), "label_column": column, "label_names": names, "tokens": self.tokens or WORDS}
+
+    def like(self, labelled: Corpus) -> Reading:
+        """The same, for files that are used together with labelled data: text is cut as there."""
+        from semistruct.looks import probable_cut
+
+        return self.cutting(labelled.cut_by or probable_cut(labelled.tokens))
+
+    def cutting(self, tokens: str) -> Reading:
+        """The same, where text is cut in this way unless an option says otherwise."""
+        return replace(self, tokens=self.tokens or tokens)
 
     def corpus(self, path: Path) -> Corpus:
         from semistruct.formats import read

@@ -16,6 +16,7 @@ from semistruct.cli.progress import watching
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError, quoted
 from semistruct.fitting.path import PathMethod
+from semistruct.looks import Look
 from semistruct.methods import METHODS
 from semistruct.rules import Rules
 from semistruct.warming import warming
@@ -30,11 +31,12 @@ OPTIONS = {  # for parameters with an option of their own
 
 @dataclass(frozen=True)
 class Data:
-    """What to learn from; pools are the parts of the pool."""
+    """What to learn from; pools are the parts of the pool, tokens says how text is cut."""
 
     labelled: Corpus
     pools: list[Corpus]
     dev: Corpus | None
+    tokens: str
 
     @property
     def pool(self) -> list[Any] | None:
@@ -62,12 +64,16 @@ def train(
     estimator: Any = chosen(**_accepted(name, params))
     further = _further(name, data, beside)
     _warn_of_unseen(data, params["rules"])
+    look = Look.of(data.labelled.tokens)
+    for corpus in filter(None, (*data.pools, data.dev)):
+        look.warn_of_difference(corpus.source, corpus.tokens)
     began = time.perf_counter()
     parts = chosen.compiles if data.pools else ()
     with watching(quiet) as watch, warnings.catch_warnings(), warming(*parts):
         warnings.filterwarnings("ignore", "interrupted")  # `end` says more
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
     seconds = time.perf_counter() - began
+    estimator.tokens_ = data.tokens
     card = {"data": _about(data), "token_accuracy": _scores(estimator, data), "C": getattr(estimator, "C_", None)}
     estimator.save(output, card=card)
     if beside.plot is not None:

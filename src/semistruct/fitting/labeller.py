@@ -13,11 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from semistruct import metrics, params, store
 from semistruct.errors import DataError, ModelError, ParameterError, quoted, shortened
 from semistruct.features import FeatureSet
+from semistruct.features.encoder import form_of
 from semistruct.features.templates import as_texts
 from semistruct.fitting.data import check_data, sequences
 from semistruct.fitting.standing import Line, RuleReport
+from semistruct.looks import Look, probable_cut
 from semistruct.model import Model
 from semistruct.rules import Rule, Rules
+from semistruct.tokens import GIVEN, checked_tokens
 
 N_BEST = params.whole(1, 10_000)
 METHODS: dict[str, type[SequenceLabeller]] = {}
@@ -35,6 +38,10 @@ class SequenceLabeller(BaseEstimator):
     checks   of parameters that are its own
     reports  tables in the report of a fit
     compiles  the parts of `warming` that a fit with a pool comes to
+
+    tokens_  how running text has to be cut for the model, as far as the tokens of X tell (`looks.probable_cut`): what
+             `semistruct.read` takes as `tokens`.  It may be set; model files hold it
+    look_    how the tokens of X look, None if X holds features
     """
 
     name: ClassVar[str]
@@ -50,6 +57,8 @@ class SequenceLabeller(BaseEstimator):
     model_: Model
     data_: dict[str, Any]
     card_: dict[str, Any]
+    tokens_: str
+    look_: Look | None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -121,6 +130,11 @@ class SequenceLabeller(BaseEstimator):
         X, y = check_data(X, y, "input")
         return metrics.token_accuracy(y, self.predict(X, rules=rules))
 
+    def _note_tokens(self, X: list[Any]) -> None:
+        """Keep how the tokens of X look."""
+        words = form_of(X) == "tokens"
+        self.tokens_, self.look_ = (probable_cut(X), Look.of(X)) if words else (GIVEN, None)
+
     def _to_obey(self, rules: bool | Rules) -> Rules | None:
         check_is_fitted(self, "model_")
         if not isinstance(rules, bool | Rules):
@@ -140,7 +154,8 @@ class SequenceLabeller(BaseEstimator):
         given, data = dict(card or {}), getattr(self, "data_", {})
         if data and isinstance(given.get("data", {}), dict):
             given["data"] = {**data, **given.get("data", {})}
-        store.write_model(path, self.model_, self.description(), given)
+        tokens = {"cut": checked_tokens(self.tokens_), "look": self.look_ and self.look_.to_dict()}
+        store.write_model(path, self.model_, {**self.description(), "tokens": tokens}, given)
 
     def description(self) -> dict[str, Any]:
         """The method and its parameters as plain data; a parameter that is an estimator is described likewise."""

@@ -131,6 +131,7 @@ class PathMethod(SequenceLabeller):
         X, y = check_data(X, y)
         dev, pool = checked_dev(dev), None if pool is None else sequences(pool, "pool", like=form_of(X) if X else None)
         self.data_ = origin(X, y, dev, pool)
+        self._note_tokens(X)
         if resume and checkpoint is None:
             raise ParameterError("resume=True needs checkpoint, the folder to continue from")
         select = ("labels-free" if dev is None else "dev") if self.select == "auto" else self.select

@@ -75,6 +75,7 @@ class SupervisedMethod(SequenceLabeller):
         X, y = check_data(X, y)
         dev = checked_dev(dev)
         self.data_ = origin(X, y, dev)
+        self._note_tokens(X)
         weight = checked_weights(sample_weight, len(X))
         keep = [i for i, labels in enumerate(y) if is_known(labels) and weight[i] > 0]
         if not keep:

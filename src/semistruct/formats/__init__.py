@@ -1,90 +1,54 @@
-"""Reading and writing labelled sequences, one module per file format."""
+"""Reading and writing labelled sequences: every module of this package that holds a format is found and listed."""
 
 from __future__ import annotations
 
 import os
+import pkgutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
+from importlib import import_module
 from itertools import chain, islice
-from typing import IO, NamedTuple, TextIO
+from typing import IO, TextIO
 
 from semistruct.corpus import Corpus, Example
 from semistruct.errors import DataError, meant, quoted
 from semistruct.files import PathLike, checked_encoding, read_lines, replacing, source_name
-from semistruct.formats import columns, inline, jsonl, text, transposed
-from semistruct.formats.columns import UNKNOWN_MARK
+from semistruct.formats.base import FORMATS, Format, naming_sequence
 from semistruct.formats.detection import detect
-from semistruct.formats.marked import Reader
+from semistruct.formats.marked import UNKNOWN_MARK, Reader
 from semistruct.labels import convert
+from semistruct.tokens import WORDS, checked_tokens
 
-__all__ = ["FORMATS", "UNKNOWN_MARK", "Format", "detect", "read", "stream", "write"]
+__all__ = ["FORMATS", "UNKNOWN_MARK", "Format", "Stream", "detect", "read", "stream", "write"]
+
+for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
+    import_module(_module.name)
 
 SAMPLE_LINES = 2000  # enough to meet the end of a long sequence
 
-LabelColumn = int | str | None
 
+class Stream(Iterator[Example]):
+    """The sequences of a file one at a time; format is the name of what it is written in."""
 
-class Format(NamedTuple):
-    """parse(lines, label_column, reader) gives the examples; render(example) their text.
+    def __init__(self, examples: Iterator[Example], format: str) -> None:
+        self._examples, self.format = examples, format
 
-    in_columns  whether all tokens of a file have equally many columns
-    """
-
-    parse: Callable[[Iterable[str], LabelColumn, Reader], Iterator[Example]]
-    render: Callable[[Example], str]
-    in_columns: bool = False
-
-
-def _columns(split: Callable[[str], list[str]], separator: str) -> Format:
-    def parse(lines: Iterable[str], label_column: LabelColumn, reader: Reader) -> Iterator[Example]:
-        return columns.parse(lines, reader.source, split, label_column)
-
-    return Format(parse, partial(columns.render, separator=separator), in_columns=True)
-
-
-def _transposed() -> Format:
-    def parse(lines: Iterable[str], label_column: LabelColumn, reader: Reader) -> Iterator[Example]:
-        return transposed.parse(lines, reader.source, label_column)
-
-    return Format(parse, transposed.render, in_columns=True)
-
-
-def _by_line(parse_line: Callable[[str, int, Reader], Example], render: Callable[[Example], str]) -> Format:
-    """A format with one sequence per line; the file and line are added to the errors of `parse_line`."""
-
-    def parse(lines: Iterable[str], label_column: LabelColumn, reader: Reader) -> Iterator[Example]:
-        for number, line in enumerate(lines, 1):
-            if line.isspace():
-                continue
-            try:
-                example = parse_line(line.rstrip("\n"), number, reader)
-            except DataError as err:
-                raise DataError.at(reader.source, number, str(err)) from None
-            yield example
-
-    return Format(parse, render)
-
-
-FORMATS: dict[str, Format] = {
-    "tsv": _columns(columns.by_tab, "\t"),
-    "conll": _columns(columns.by_blank, " "),
-    "transposed": _transposed(),
-    "jsonl": _by_line(jsonl.parse, jsonl.render),
-    "inline": _by_line(inline.parse, inline.render),
-    "text": _by_line(text.parse, text.render),
-}
+    def __next__(self) -> Example:
+        return next(self._examples)
 
 
 def read(
     path: PathLike,
     *,
     format: str | None = None,
-    label_column: LabelColumn = None,
+    label_column: int | str | None = None,
+    label_names: Sequence[str] | None = None,
     scheme: str | None = None,
     outside: str | None = None,
+    tokens: str = WORDS,
+    cut_tokens: str | None = None,
     encoding: str = "utf-8",
 ) -> Corpus:
     """All sequences of a file, or of standard input for "-".
@@ -92,10 +56,18 @@ def read(
     format        a name in FORMATS; default: recognised by the content
     label_column  in columns: which one is the label, from 0, negative from the right; "none" if there is none;
                   in transposed: which line
+    label_names   the names of labels that are numbers in the file, from 0
     scheme        convert the labels to "plain", "bio", "bioes" or "iob1"
-    outside       in jsonl with spans and inline: the label of text in no span, by default unknown
+    outside       where spans or tags have labels: the label of text in none, "?" for unknown; by default unknown in
+                  jsonl, json and inline, "O" in the formats of other programs
+    tokens        how running text is cut: "words", "whitespace", or "pattern:" with a regular expression of a token
+    cut_tokens    what to do with a span that begins or ends inside a token: "split" the token, "widen" the span, or
+                  "refuse" the file; default: split in running text, refuse if the file says what the tokens are
     """
-    examples = stream(path, format=format, label_column=label_column, scheme=scheme, outside=outside, encoding=encoding)
+    examples = stream(
+        path, format=format, label_column=label_column, label_names=label_names, scheme=scheme, outside=outside,
+        tokens=tokens, cut_tokens=cut_tokens, encoding=encoding,
+    )  # fmt: skip
     return Corpus(list(examples), source_name(path))
 
 
@@ -103,26 +75,30 @@ def stream(
     path: PathLike,
     *,
     format: str | None = None,
-    label_column: LabelColumn = None,
+    label_column: int | str | None = None,
+    label_names: Sequence[str] | None = None,
     scheme: str | None = None,
     outside: str | None = None,
+    tokens: str = WORDS,
+    cut_tokens: str | None = None,
     encoding: str = "utf-8",
     may_be_empty: bool = False,
-) -> Iterator[Example]:
+) -> Stream:
     """The sequences of a file one at a time, so that it may be larger than memory; options as in `read`.
 
     may_be_empty  a file without sequences is no error
     """
-    lines, source = read_lines(path, encoding), source_name(path)
+    source = source_name(path)
+    reader = Reader(source, outside, scheme, checked_tokens(tokens), cut_tokens, label_column, label_names)
+    lines = read_lines(path, encoding)
     if format is None:
         sample = list(islice(lines, SAMPLE_LINES))
         format, lines = detect("".join(sample)), chain(sample, lines)
-    examples = _named(format).parse(lines, label_column, Reader(source, outside, scheme))
+    examples = _named(format).parse(lines, reader)
     first = list(islice(examples, 1))
     if not first and not may_be_empty:
         raise DataError.at(source, None, "the file is empty: it has no sequences")
-    for example in chain(first, examples):
-        yield _converted(example, scheme)
+    return Stream((_converted(example, scheme) for example in chain(first, examples)), format)
 
 
 def write(
@@ -137,22 +113,18 @@ def write(
 
     A file appears, or replaces the one of that name, only when it is complete.
     """
-    form, width = _named(format), 0
+    form = _named(format)
     checked_encoding(encoding)
     if not isinstance(examples, Iterable):
         raise DataError(f"{quoted(examples)} is not a corpus, nor a list of examples")
     with _opened(target, encoding) as out:
-        for i, example in enumerate(examples):
-            if not isinstance(example, Example):
-                raise DataError(f"sequence {i} is {quoted(example)}, expected an Example")
-            width = width or _width(example)
-            try:
-                text = _rendered(_converted(example, scheme), form, width)
-            except DataError as err:
-                raise DataError(f"sequence {i}: {err}") from None
+        for i, text in enumerate(form.pieces(_prepared(examples, form, scheme))):
             # Reading takes the first of these for a byte order mark, and skips it.
             if i == 0 and text.startswith("\ufeff") and checked_encoding(encoding) == "utf-8":
                 text = "\ufeff" + text
+            if "\0" in text:
+                problem = "the NUL character cannot be written in this format; use jsonl instead"
+                raise DataError(f"sequence {i}: {problem}")
             try:
                 out.write(text)
             except UnicodeEncodeError as err:
@@ -160,19 +132,19 @@ def write(
                 raise DataError(f"sequence {i}: {problem}") from None
 
 
-def _rendered(example: Example, form: Format, width: int) -> str:
-    """The text of an example in a file whose first token has `width` columns."""
-    text = form.render(example)
-    if form.in_columns and _width(example) != width:
-        raise DataError(f"{_width(example)} columns, but the sequences before it have {width}; use jsonl instead")
-    if "\0" in text:
-        raise DataError("the NUL character cannot be written in this format; use jsonl instead")
-    return text
-
-
-def _width(example: Example) -> int:
-    """The number of columns of the tokens."""
-    return 1 if isinstance(example.tokens[0], str) else len(example.tokens[0])
+def _prepared(examples: Iterable[Example], form: Format, scheme: str | None) -> Iterator[Example]:
+    """The examples with labels in the scheme; refuses tokens with other numbers of columns than those before."""
+    width = 0
+    for i, example in enumerate(examples):
+        if not isinstance(example, Example):
+            raise DataError(f"sequence {i} is {quoted(example)}, expected an Example")
+        own = 1 if isinstance(example.tokens[0], str) else len(example.tokens[0])
+        width = width or own
+        with naming_sequence(i):
+            if form.in_columns and own != width:
+                raise DataError(f"{own} columns, but the sequences before it have {width}; use jsonl instead")
+            example = _converted(example, scheme)
+        yield example
 
 
 def _named(format: str) -> Format:

@@ -1,23 +1,28 @@
 """One token per line in columns, a blank line after each sequence; the CoNLL family of formats.
 
 The first column that is not the label is the word; a token with further columns is a tuple.  `?` stands for
-an unknown label.  A `-DOCSTART-` line separates sequences as a blank line does.
+an unknown label.  A `-DOCSTART-` line separates sequences as a blank line does.  Two columns that
+hold `-X-` and `_`, as in files of Label Studio, are left out.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from itertools import chain
+from typing import ClassVar
 
 from semistruct.corpus import Example, Token
 from semistruct.errors import DataError, quoted, shortened
-from semistruct.formats.marked import known
+from semistruct.formats.base import DOCSTART, Format, Sample
+from semistruct.formats.marked import UNKNOWN_MARK, Reader, known
 
-UNKNOWN_MARK = "?"
-DOCSTART = "-DOCSTART-"
 FIELDS = re.compile(r"[^ \t\n]+")
+ENOUGH = 20
+MOSTLY = 0.9  # a few malformed lines must not hide the format: its reader names them
+UNUSED = ["-X-", "_"]  # two columns that Label Studio fills with nothing
 
 Row = list[str]
 
@@ -32,30 +37,74 @@ def by_blank(line: str) -> Row:
     return FIELDS.findall(line)
 
 
-def parse(
-    lines: Iterable[str], source: str, split: Callable[[str], Row], label_column: int | str | None
-) -> Iterator[Example]:
-    """The sequences of a file; `label_column` counts from 0, negative from the right, "none" for no label.
+class Columns(Format):
+    """One token per line; the last of two or more columns is the label by default."""
 
-    By default the last of two or more columns is the label.
-    """
-    head = width = 0
-    label: int | None = None
-    for first, rows in blocks(lines, split):
-        if not head:
-            head, width = first, len(rows[0])
-            label = label_index(width, label_column, source, head)
-        for t, row in enumerate(rows):
-            if len(row) != width:
-                problem = f"{len(row)} columns, expected {width} as on line {head}"
-                raise DataError.at(source, first + t, problem)
-        yield replace(example_of(rows, label, source, first), token_lines=True)
+    in_columns = True
+    separator: ClassVar[str]
+    unwritable: ClassVar[str]  # a pattern that no field may contain
+
+    def split(self, line: str) -> Row:
+        """The columns of a line."""
+        raise NotImplementedError
+
+    def parse(self, lines: Iterable[str], reader: Reader) -> Iterator[Example]:
+        head = width = 0
+        label: int | None = None
+        source, unused = reader.source, False
+        for first, rows in blocks(lines, self.split):
+            if not head:
+                head, width = first, len(rows[0])
+                unused = all(row[1:-1] == UNUSED for row in rows)
+                label = label_index(2 if unused else width, reader.label_column, source, head)
+            for t, row in enumerate(rows):
+                if len(row) != width:
+                    missing = "no TAB on the line: " if self.separator == "\t" and len(row) == 1 else ""
+                    problem = f"{missing}{len(row)} columns, expected {width} as on line {head}"
+                    raise DataError.at(source, first + t, problem)
+            rows = [[row[0], row[-1]] for row in rows] if unused else rows
+            yield replace(example_of(rows, label, source, first), token_lines=True)
+
+    def render(self, example: Example) -> str:
+        """One line per token with the label in the last column, `?` where it is unknown, and a blank line."""
+        return "\n".join(map(self.separator.join, rows_of(example, self.unwritable))) + "\n\n"
 
 
-def render(example: Example, separator: str) -> str:
-    """One line per token with the label in the last column, `?` where it is unknown, and a blank line."""
-    rows = rows_of(example, r"[\t\n\r]" if separator == "\t" else r"[ \t\n\r]|^$")
-    return "\n".join(map(separator.join, rows)) + "\n\n"
+class Tsv(Columns):
+    name = "tsv"
+    rank = 40
+    separator = "\t"
+    unwritable = r"[\t\n\r]"
+
+    def split(self, line: str) -> Row:
+        return by_tab(line)
+
+    def looks_like(self, sample: Sample) -> bool:
+        return bool(sample.filled) and 2 * sum("\t" in line for line in sample.filled) >= len(sample.filled)
+
+
+class Conll(Columns):
+    name = "conll"
+    rank = 70
+    separator = " "
+    unwritable = r"[ \t\n\r]|^$"
+
+    def split(self, line: str) -> Row:
+        return by_blank(line)
+
+    def looks_like(self, sample: Sample) -> bool:
+        """Whether blank lines separate the sequences, and all lines have equally many fields, the last of them a label.
+
+        Labels repeat; the last words of lines of text hardly do, which shows when there are enough lines.
+        """
+        if not sample.filled:
+            return False
+        fields = [by_blank(line) for line in sample.filled]
+        parted = any(not line.strip() for line in sample.lines[sample.lines.index(sample.filled[0]) :])
+        (width, count), *_ = Counter(map(len, fields)).most_common(1)
+        last = Counter(row[-1] for row in fields if row)
+        labelled = width == 1 or len(fields) < ENOUGH or 2 * len(last) <= len(fields)
+        return parted and count >= MOSTLY * len(fields) and labelled
 
 
 def rows_of(example: Example, bad: str) -> list[tuple[str, ...]]:

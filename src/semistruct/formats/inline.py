@@ -10,6 +10,8 @@ import re
 from semistruct.corpus import Example
 from semistruct.errors import DataError, quoted, shortened
 from semistruct.formats import marked
+from semistruct.formats.base import LineFormat, Sample
+from semistruct.formats.marked import Reader
 from semistruct.formats.text import one_line
 from semistruct.labels import Span
 
@@ -17,44 +19,61 @@ NAME = r"[^\W\d][\w.:-]*"
 TAG = re.compile(rf"<(/?)({NAME})>")
 
 
-def parse(line: str, number: int, reader: marked.Reader) -> Example:
-    """The line without its tags, and the labels that the tags give."""
-    parts: list[str] = []
-    marks, open_tag, start, end, at = [], "", 0, 0, 0  # start and end count characters of the text
-    for tag in TAG.finditer(line):
-        parts.append(unescape(line[at : tag.start()]))
-        end += len(parts[-1])
-        at = tag.end()
-        closing, name = tag.groups()
-        if not closing and open_tag:
-            raise DataError(f"<{shortened(name)}> inside <{shortened(open_tag)}>: tags do not nest")
-        if closing and name != open_tag:
-            other = f"<{shortened(open_tag)}>" if open_tag else "a tag that is not open"
-            raise DataError(f"</{shortened(name)}> closes {other}")
-        if closing and start < end:
-            marks.append(Span(name, start, end))
-        open_tag, start = ("" if closing else name), end
-    if open_tag:
-        raise DataError(f"<{shortened(open_tag)}> is not closed on its line")
-    parts.append(unescape(line[at:]))
-    return reader.example("".join(parts), marks, number)
+class Inline(LineFormat):
+    name = "inline"
+    rank = 50
+
+    def looks_like(self, sample: Sample) -> bool:
+        return any(map(_has_tags, sample.filled))
+
+    def parse_line(self, line: str, number: int, reader: Reader) -> Example:
+        """The line without its tags, and the labels that the tags give."""
+        parts: list[str] = []
+        marks, open_tag, start, end, at = [], "", 0, 0, 0  # start and end count characters of the text
+        for tag in TAG.finditer(line):
+            parts.append(unescape(line[at : tag.start()]))
+            end += len(parts[-1])
+            at = tag.end()
+            closing, name = tag.groups()
+            if not closing and open_tag:
+                raise DataError(f"<{shortened(name)}> inside <{shortened(open_tag)}>: tags do not nest")
+            if closing and name != open_tag:
+                other = f"<{shortened(open_tag)}>" if open_tag else "a tag that is not open"
+                raise DataError(f"</{shortened(name)}> closes {other}")
+            if closing and start < end:
+                marks.append(Span(name, start, end))
+            open_tag, start = ("" if closing else name), end
+        if open_tag:
+            raise DataError(f"<{shortened(open_tag)}> is not closed on its line")
+        parts.append(unescape(line[at:]))
+        return reader.example("".join(parts), marks, number)
+
+    def render(self, example: Example) -> str:
+        """The text on one line with a pair of tags around each labelled span.
+
+        Nothing but tags is added to an original text, so that reading the line gives the same text again.
+        """
+        text, _ = marked.text_of(example)
+        gap = "" if example.text is not None else " "
+        parts, at = [], 0
+        for label, start, end in marked.marks_of(example):
+            if not re.fullmatch(NAME, label):
+                raise DataError(f"label {quoted(label)} cannot be the name of a tag")
+            parts += [escape(text[at:start]), f"<{label}>{gap}", escape(text[start:end]), f"{gap}</{label}>"]
+            at = end
+        parts.append(escape(text[at:]))
+        return one_line("".join(parts)) + "\n"
 
 
-def render(example: Example) -> str:
-    """The text on one line with a pair of tags around each labelled span.
-
-    Nothing but tags is added to an original text, so that reading the line gives the same text again.
-    """
-    text, _ = marked.text_of(example)
-    gap = "" if example.text is not None else " "
-    parts, at = [], 0
-    for label, start, end in marked.marks_of(example):
-        if not re.fullmatch(NAME, label):
-            raise DataError(f"label {quoted(label)} cannot be the name of a tag")
-        parts += [escape(text[at:start]), f"<{label}>{gap}", escape(text[start:end]), f"{gap}</{label}>"]
-        at = end
-    parts.append(escape(text[at:]))
-    return one_line("".join(parts)) + "\n"
+def _has_tags(line: str) -> bool:
+    """Whether a tag is opened, and later closed, on the line."""
+    opened = set()
+    for closing, name in TAG.findall(line):
+        if not closing:
+            opened.add(name)
+        elif name in opened:
+            return True
+    return False
 
 
 def escape(text: str) -> str:

@@ -1,4 +1,4 @@
-"""One JSON object per line, in one of two forms; other keys are ignored.
+"""JSON objects in one of two forms, one per line (`jsonl`) or all in an array (`json`).
 
     {"tokens": ["A", ".", "Turing"], "labels": ["author", "author", null]}
     {"text": "A. Turing", "spans": [{"start": 0, "end": 9, "label": "author"}]}
@@ -9,51 +9,78 @@ unknown label, and without "labels" or "spans" the sequence has no labels.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left
 from typing import Any
 
 from semistruct.corpus import Example, Labels, Token
-from semistruct.errors import DataError, shortened
+from semistruct.errors import DataError
 from semistruct.formats import marked
-from semistruct.labels import Span
+from semistruct.formats.base import Sample
+from semistruct.formats.marked import Reader
+from semistruct.formats.records import Records, label_of, list_in, mark_of, shown, text_in
 
 
-def parse(line: str, number: int, reader: marked.Reader) -> Example:
-    """The example that one line describes."""
-    try:
-        record = json.loads(line)
-    except json.JSONDecodeError as err:
-        raise DataError(f"not JSON: {err.msg} (column {err.colno})") from None
-    except RecursionError:
-        raise DataError("not a record: JSON nested too deeply") from None
-    except ValueError:  # of the conversion of a number; JSONDecodeError is one of its kinds
-        raise DataError("a number has too many digits") from None
-    if not isinstance(record, dict) or not record.keys() & {"tokens", "text"}:
-        raise DataError('expected one JSON object per line, with "tokens" or "text"')
-    if "tokens" in record:
-        return Example(_tokens(record["tokens"]), _labels(record.get("labels")), line=number)
-    if not isinstance(record["text"], str):
-        raise DataError('"text" must be a string')
-    return reader.example(record["text"], _marks(record.get("spans")), number)
+class JsonLines(Records):
+    name = "jsonl"
+    rank = 19
+    read_keys = ("tokens", "text", "labels", "spans", "confidence")
+
+    def looks_like(self, sample: Sample) -> bool:
+        return sample.is_json
+
+    def parse_record(self, record: dict[str, Any], number: int, reader: Reader) -> Example:
+        if not record.keys() & {"tokens", "text"}:
+            raise DataError('expected a JSON object with "tokens" or "text"')
+        if "tokens" in record:
+            return Example(tokens_in(record), _labels(record), line=number)
+        text, spans = text_in(record), list_in(record, "spans")
+        return reader.example(text, None if spans is None else map(mark_of, spans), number)
+
+    def record_of(self, example: Example) -> dict[str, Any]:
+        """The text form when the example has a text, else the token form.
+
+        In the text form, unknown tokens are in no span, nor are those labelled "O" if no token is unknown.
+        """
+        record: dict[str, Any]
+        if example.text is None or example.offsets is None:
+            record = {"tokens": example.tokens, "labels": example.labels}
+        else:
+            marks = [{"start": a, "end": b, "label": label} for label, a, b in marked.marks_of(example)]
+            record = {"text": example.text, "spans": marks}
+        if example.labels is None:
+            record.popitem()
+        if example.confidence is not None:
+            _tell_confidence(record, example.confidence, example.offsets)
+        return record
 
 
-def render(example: Example) -> str:
-    """The text form when the example has a text, else the token form.
+class JsonArray(JsonLines):
+    name = "json"
+    rank = 18
+    in_array = True
 
-    In the text form, unknown tokens are in no span, nor are those labelled "O" if no token is unknown.
-    """
-    record: dict[str, Any]
-    if example.text is None or example.offsets is None:
-        record = {"tokens": example.tokens, "labels": example.labels}
-    else:
-        marks = [{"start": a, "end": b, "label": label} for label, a, b in marked.marks_of(example)]
-        record = {"text": example.text, "spans": marks}
-    if example.labels is None:
-        record.popitem()
-    if example.confidence is not None:
-        _tell_confidence(record, example.confidence, example.offsets)
-    return json.dumps(record, ensure_ascii=False) + "\n"
+    def looks_like(self, sample: Sample) -> bool:
+        return sample.is_array
+
+
+def tokens_in(record: dict[str, Any]) -> list[Token]:
+    found = record["tokens"]
+    if not isinstance(found, list):
+        raise DataError('"tokens" must be a list')
+    return [_token(token) for token in found]
+
+
+def _token(value: Any) -> Token:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        return tuple(value)
+    raise DataError(f"a token must be a string or a list of strings, not {shown(value)}")
+
+
+def _labels(record: dict[str, Any]) -> Labels | None:
+    found = list_in(record, "labels")
+    return None if found is None else marked.known(None if y is None else label_of(y) for y in found)
 
 
 def _tell_confidence(record: dict[str, Any], values: list[float], offsets: list[tuple[int, int]] | None) -> None:
@@ -65,46 +92,3 @@ def _tell_confidence(record: dict[str, Any], values: list[float], offsets: list[
     for span in record["spans"]:
         own = values[bisect_left(starts, span["start"]) : bisect_left(starts, span["end"])]
         span["confidence"] = round(min(own), 4)
-
-
-def _tokens(value: Any) -> list[Token]:
-    if not isinstance(value, list):
-        raise DataError('"tokens" must be a list')
-    return [_token(token) for token in value]
-
-
-def _token(value: Any) -> Token:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
-        return tuple(value)
-    raise DataError(f"a token must be a string or a list of strings, not {shortened(json.dumps(value))}")
-
-
-def _labels(value: Any) -> Labels | None:
-    if value is None:
-        return None
-    if not isinstance(value, list):
-        raise DataError('"labels" must be a list or null')
-    return marked.known(None if y is None else _label(y) for y in value)
-
-
-def _label(value: Any) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise DataError(f"a label must be a non-empty string, not {shortened(json.dumps(value))}")
-    return value
-
-
-def _marks(value: Any) -> list[Span] | None:
-    if value is None:
-        return None
-    if not isinstance(value, list):
-        raise DataError('"spans" must be a list or null')
-    return [_mark(span) for span in value]
-
-
-def _mark(value: Any) -> Span:
-    fields = [value.get(key) for key in ("start", "end", "label")] if isinstance(value, dict) else value
-    if not isinstance(fields, list) or len(fields) != 3 or not all(type(edge) is int for edge in fields[:2]):
-        raise DataError(f"a span must have start, end and label, with whole numbers: {shortened(json.dumps(value))}")
-    return Span(_label(fields[2]), fields[0], fields[1])

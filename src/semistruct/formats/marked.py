@@ -7,70 +7,103 @@ from __future__ import annotations
 
 import warnings
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from semistruct.corpus import Example, Labels, Token
-from semistruct.errors import DataError, DataWarning, quoted, shortened
+from semistruct.errors import DataError, DataWarning, ParameterError, quoted, shortened
 from semistruct.labels import OUTSIDE, Span, encode, scheme_of, spans
-from semistruct.tokens import tokenize
+from semistruct.tokens import WORDS, tokenize
+
+UNKNOWN_MARK = "?"
+CUTS = ("split", "widen", "refuse")
 
 
 @dataclass
 class Reader:
-    """Makes examples of the marked texts of one file.
+    """How one file is read; makes examples of its marked texts.
 
-    outside  the label of tokens in no mark, None if it is unknown
-    scheme   that the labels are to be in; in a plain one, two marks of one label that touch become one, with a warning
+    outside       the label of tokens in no mark, "?" if it is unknown, None for what is usual in the format
+    scheme        that the labels are to be in; in a plain one, marks of one label that touch become one, with a warning
+    tokens        how to cut text, see `semistruct.tokens`
+    cut_tokens    what to do with a mark that begins or ends inside a token, see `semistruct.read`
+    label_column  see `semistruct.read`, as label_names
     """
 
     source: str
     outside: str | None = None
     scheme: str | None = None
-    warned: bool = False
+    tokens: str = WORDS
+    cut_tokens: str | None = None
+    label_column: int | str | None = None
+    label_names: Sequence[str] | None = None
+    told: set[str] = field(default_factory=set)
 
-    def example(self, text: str, marks: Iterable[Span] | None, line: int) -> Example:
-        """The tokens of `text`, cut also where a mark begins or ends, so that each has one label.
+    def __post_init__(self) -> None:
+        if self.cut_tokens not in (None, *CUTS):
+            raise ParameterError(f"cut_tokens is {quoted(self.cut_tokens)}, expected {', '.join(CUTS)}")
 
-        marks=None means that nothing is labelled.
+    def by_default_outside(self) -> Reader:
+        """The same, for a format in which text in no mark is meant to be outside."""
+        return replace(self, outside=self.outside or OUTSIDE)
+
+    def example(
+        self, text: str, marks: Iterable[Span] | None, line: int, offsets: list[tuple[int, int]] | None = None
+    ) -> Example:
+        """The tokens of `text`, each of which is in one mark or in none.
+
+        marks    None means that nothing is labelled
+        offsets  of the tokens, if the file gives them
         """
-        _, offsets = tokenize(text)
+        cut_by = self.tokens if offsets is None else None
+        how = self.cut_tokens or ("split" if offsets is None else "refuse")
+        offsets = tokenize(text, self.tokens)[1] if offsets is None else offsets
         if not offsets:
             raise DataError("the sequence has no tokens")
         labels = None
         if marks is not None:
             marks = sorted(marks, key=lambda m: m.start)
             _check(marks, len(text))
-            offsets = _cut(offsets, [edge for m in marks for edge in (m.start, m.end)])
+            if how == "split":
+                offsets = _cut(offsets, [edge for m in marks for edge in (m.start, m.end)])
+            else:
+                marks = [_widened(m, text, offsets, how) for m in marks]
+                _check(marks, len(text))
             labels = known(self._labels(marks, [a for a, _ in offsets], line))
-        return Example([text[a:b] for a, b in offsets], labels, text, offsets, line)
+        return Example([text[a:b] for a, b in offsets], labels, text, offsets, line, cut_by=cut_by)
+
+    def ignore(self, names: Iterable[str], line: int) -> None:
+        """Warn of content that is not read, once for each name."""
+        new = [name for name in names if name not in self.told]
+        self.told.update(new)
+        if new:
+            listed = ", ".join(map(quoted, new))
+            warnings.warn(f"{self.source}:{line}: not read, here and below: {listed}", DataWarning, stacklevel=2)
+
+    def note(self, problem: str, line: int) -> None:
+        """Warn of something in the file, once."""
+        if problem not in self.told:
+            self.told.add(problem)
+            warnings.warn(f"{self.source}:{line}: {problem}", DataWarning, stacklevel=2)
 
     def _labels(self, marks: list[Span], starts: list[int], line: int) -> Labels:
         """The labels of the tokens that begin at `starts`."""
+        outside = None if self.outside == UNKNOWN_MARK else self.outside
         owners = [_mark_at(marks, a) for a in starts]
         runs, at = [], 0  # (tokens of one mark or between two, whether in a mark)
         for mark, run in groupby(owners):
             end = at + len(list(run))
-            runs.append((Span((self.outside or OUTSIDE) if mark is None else mark.label, at, end), mark is not None))
+            runs.append((Span((outside or OUTSIDE) if mark is None else mark.label, at, end), mark is not None))
             at = end
         inside = [span for span, _ in runs if span.label != OUTSIDE]
         # Labels with prefixes are in a scheme already; `stream` converts them.
         scheme = self.scheme if self.scheme and scheme_of(s.label for s in inside) == "plain" else "plain"
         for (one, marked), (two, too) in pairwise(runs):
-            if scheme == "plain" and marked and too and one.label == two.label:
-                self._warn(one.label, line)
+            if scheme == "plain" and marked and too and one.label == two.label and scheme_of([one.label]) == "plain":
+                self.note(_touch(one.label), line)
         labels = encode(inside, len(starts), scheme)
-        return [None if m is None and self.outside is None else y for m, y in zip(owners, labels, strict=True)]
-
-    def _warn(self, label: str, line: int) -> None:
-        if self.warned or scheme_of([label]) != "plain":
-            return
-        self.warned = True
-        problem = (
-            f"two spans of {quoted(label)} touch, and become one in plain labels; keep them apart with the scheme bio"
-        )
-        warnings.warn(f"{self.source}:{line}: {problem}", DataWarning, stacklevel=2)
+        return [None if m is None and outside is None else y for m, y in zip(owners, labels, strict=True)]
 
 
 def known(labels: Iterable[str | None]) -> Labels | None:
@@ -89,6 +122,13 @@ def text_of(example: Example) -> tuple[str, list[tuple[int, int]]]:
         offsets.append((at, at + len(word)))
         at += len(word) + 1
     return " ".join(words), offsets
+
+
+def complete_marks_of(example: Example) -> list[Span]:
+    """The same as `marks_of`, for a format in which text in no mark is outside: unknown labels are refused."""
+    if None in (example.labels or ()):
+        raise DataError("a label is unknown, which this format cannot tell from O; use jsonl instead")
+    return marks_of(example)
 
 
 def marks_of(example: Example) -> list[Span]:
@@ -132,6 +172,26 @@ def _cut(offsets: list[tuple[int, int]], edges: list[int]) -> list[tuple[int, in
         inner = sorted(set(edges[bisect_right(edges, a) : bisect_left(edges, b)]))
         pieces += pairwise([a, *inner, b])
     return pieces
+
+
+def _widened(mark: Span, text: str, offsets: list[tuple[int, int]], how: str) -> Span:
+    """The mark with all of the tokens at its ends; refused if it does not have them and how is "refuse"."""
+    start, end = mark.start, mark.end
+    for edge in (start, end):
+        i = bisect_right(offsets, edge, key=lambda span: span[0]) - 1
+        a, b = offsets[i] if i >= 0 else (edge, edge)
+        if not a < edge < b:
+            continue
+        if how == "refuse":
+            hint = "see --cut-tokens (cut_tokens=): widen or split"
+            raise DataError(f"span {_edges(mark)} of {quoted(mark.label)} cuts the token {quoted(text[a:b])}; {hint}")
+        start, end = min(start, a), max(end, b if edge == mark.end else end)
+    return Span(mark.label, start, end)
+
+
+def _touch(label: str) -> str:
+    how = "keep them apart with the scheme bio"
+    return f"two spans of {quoted(label)} touch, and become one in plain labels; {how}"
 
 
 def _mark_at(marks: list[Span], position: int) -> Span | None:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from semistruct.corpus import Example
 from semistruct.formats import marked
+from semistruct.formats.base import LineFormat, Sample
+from semistruct.formats.marked import Reader
 
 
-def parse(line: str, number: int, reader: marked.Reader) -> Example:
-    """The tokens of one line."""
-    return reader.example(line, None, number)
+class Text(LineFormat):
+    name = "text"
+    rank = 99  # everything is text
+    answer = "inline"
 
+    def looks_like(self, sample: Sample) -> bool:
+        return True
 
-def render(example: Example) -> str:
-    """The text on one line; a line break within the text becomes a blank."""
-    text, _ = marked.text_of(example)
-    return one_line(text) + "\n"
+    def parse_line(self, line: str, number: int, reader: Reader) -> Example:
+        return reader.example(line, None, number)
+
+    def render(self, example: Example) -> str:
+        """The text on one line; a line break within the text becomes a blank."""
+        text, _ = marked.text_of(example)
+        return one_line(text) + "\n"
 
 
 def one_line(text: str) -> str:

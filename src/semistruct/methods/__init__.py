@@ -11,8 +11,10 @@ from typing import Any
 from semistruct import store
 from semistruct.errors import ParameterError, quoted
 from semistruct.fitting.labeller import METHODS, SequenceLabeller
+from semistruct.looks import Look
 from semistruct.params import check_params
 from semistruct.rules import Rules
+from semistruct.tokens import WORDS, checked_tokens
 
 __all__ = ["METHODS", "SequenceLabeller", "load", "save"]
 
@@ -41,6 +43,9 @@ def load(path: str | os.PathLike[str], *, trust: str | Collection[str] = ()) -> 
         check_params(estimator)
         store.functions_of(estimator.features, trusted, path)
         estimator.card_ = dict(about["card"])
+        tokens = about.get("tokens", {"cut": WORDS, "look": None})
+        estimator.tokens_ = checked_tokens(tokens["cut"])
+        estimator.look_ = None if tokens["look"] is None else Look.from_dict(tokens["look"])
     estimator.model_ = model
     if isinstance(data := estimator.card_.get("data"), dict):
         estimator.data_ = dict(data)

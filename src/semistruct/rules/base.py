@@ -11,8 +11,9 @@ import regex
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from semistruct.errors import ParameterError, meant, nearest, quoted
+from semistruct.patterns import compiled
 from semistruct.rules.events import Event
-from semistruct.rules.words import CLASSES, compiled
+from semistruct.rules.words import CLASSES
 
 HARD = 1e6
 """The weight of a hard rule, a thousand times that of others."""

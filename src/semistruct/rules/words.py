@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
-import regex
-
-from semistruct.errors import ParameterError, quoted, shortened
 from semistruct.features.steps import LINE_BREAKS
 from semistruct.features.words import is_punctuation
+from semistruct.patterns import is_match
 
-PATIENCE = 1.0  # seconds a pattern may take on one word
 CLASSES: dict[str, Callable[[str], bool]] = {"punctuation": is_punctuation, "newline": LINE_BREAKS.__contains__}
 
 
@@ -38,28 +33,7 @@ class WordTest:
     def __call__(self, word: str) -> bool:
         if word in self.words or word.lower() in self.words or any(CLASSES[name](word) for name in self.classes):
             return True
-        return any(_matches(pattern, word) for pattern in self.patterns)
-
-
-SKIPPED = regex.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+\]", regex.DOTALL)  # escapes and sets of characters
-CALL = regex.compile(r"\(\?(?:R\b|[+-]?\d|&|P>)")
-
-
-@cache
-def compiled(pattern: str) -> Any:
-    """The pattern, or a ValueError that says why it cannot be one.
-
-    Calls of groups are refused: without end they take all memory before they fail.
-    """
-    if CALL.search(SKIPPED.sub("", pattern)):
-        raise ValueError(f"the pattern {quoted(pattern)} calls itself or a group, which a pattern here may not")
-    try:
-        return regex.compile(pattern)
-    except regex.error as err:
-        problem = shortened(str(err))
-    except (RecursionError, MemoryError, OverflowError):
-        problem = "it is nested too deeply or too large"
-    raise ValueError(f"the pattern {quoted(pattern)} does not compile: {problem}") from None
+        return any(is_match(pattern, word) for pattern in self.patterns)
 
 
 class WordIndex:
@@ -82,15 +56,3 @@ class WordIndex:
                 found = sorted(exact.union(*(self._lower.get(word, ()) for word in test.words)))
             self._passing[test] = found
         return self._passing[test]
-
-
-def _matches(pattern: str, word: str) -> bool:
-    try:
-        return compiled(pattern).fullmatch(word, timeout=PATIENCE) is not None
-    except TimeoutError:
-        raise ParameterError(
-            f"the pattern {quoted(pattern)} takes more than {PATIENCE:g} s on the word {quoted(word)}; simplify it"
-        ) from None
-    except MemoryError:
-        problem = f"the pattern {quoted(pattern)} takes too much memory on the word {quoted(word)}; simplify it"
-        raise ParameterError(problem) from None

@@ -1,0 +1,132 @@
+"""What a file format is, and the list of all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from semistruct.corpus import Example
+from semistruct.errors import DataError
+from semistruct.formats.marked import Reader
+
+DOCSTART = "-DOCSTART-"
+JSON_START = re.compile(r'\s*(\[\s*)?\{\s*["}]')
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The beginning of a file, from which formats recognise themselves."""
+
+    text: str
+
+    @cached_property
+    def lines(self) -> list[str]:
+        return self.text.removeprefix("\ufeff").removesuffix("\n").split("\n")
+
+    @cached_property
+    def filled(self) -> list[str]:
+        """The lines that are not blank."""
+        return [line for line in self.lines if line.strip() and not line.startswith(DOCSTART)]
+
+    @cached_property
+    def is_json(self) -> bool:
+        """Whether it begins with a JSON object, or an array of them."""
+        return JSON_START.match(self.text.removeprefix("\ufeff")) is not None
+
+    @cached_property
+    def is_array(self) -> bool:
+        return self.is_json and self.text.removeprefix("\ufeff").lstrip().startswith("[")
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """The first JSON object; empty if there is none, or if it does not end within the sample."""
+        if not self.is_json:
+            return {}
+        try:
+            found, _ = json.JSONDecoder().raw_decode(self.text, self.text.index("{"))
+        except (ValueError, RecursionError):
+            return {}
+        return found
+
+
+FORMATS: dict[str, Format] = {}
+"""The formats by name, in the order in which they are asked whether they recognise a file."""
+
+
+class Format:
+    """A file format; a subclass with a `name` is listed in FORMATS.
+
+    rank         when it is asked whether a file looks like it: before those of higher rank
+    in_columns   whether all tokens of a file have equally many columns
+    answer       the format in which labels are given back for files of this one, None for the same
+    """
+
+    name: ClassVar[str]
+    rank: ClassVar[int]
+    in_columns: ClassVar[bool] = False
+    answer: ClassVar[str | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in vars(cls):
+            FORMATS[cls.name] = cls()
+            for name in sorted(FORMATS, key=lambda name: FORMATS[name].rank):
+                FORMATS[name] = FORMATS.pop(name)
+
+    def looks_like(self, sample: Sample) -> bool:
+        """Whether a file that begins like this is probably in this format."""
+        raise NotImplementedError
+
+    def parse(self, lines: Iterable[str], reader: Reader) -> Iterator[Example]:
+        """The sequences of a file."""
+        raise NotImplementedError
+
+    def render(self, example: Example) -> str:
+        """The text of one sequence."""
+        raise NotImplementedError
+
+    def pieces(self, examples: Iterable[Example]) -> Iterator[str]:
+        """The text of a file: a piece for each sequence, and perhaps one more for the end."""
+        for i, example in enumerate(examples):
+            with naming_sequence(i):
+                text = self.render(example)
+            yield text
+
+
+class LineFormat(Format):
+    """A format with one sequence per line."""
+
+    def parse(self, lines: Iterable[str], reader: Reader) -> Iterator[Example]:
+        for number, line in enumerate(lines, 1):
+            if line.isspace():
+                continue
+            with naming_line(reader.source, number):
+                example = self.parse_line(line.rstrip("\n"), number, reader)
+            yield example
+
+    def parse_line(self, line: str, number: int, reader: Reader) -> Example:
+        """The sequence on a line; its errors need not say where."""
+        raise NotImplementedError
+
+
+@contextmanager
+def naming_sequence(i: int) -> Iterator[None]:
+    """Errors in data say that they are about sequence i."""
+    try:
+        yield
+    except DataError as err:
+        raise DataError(f"sequence {i}: {err}") from None
+
+
+@contextmanager
+def naming_line(source: str, number: int, record: str = "") -> Iterator[None]:
+    """Errors in data say in which line of a file they are, and in which record if there may be several in a line."""
+    try:
+        yield
+    except DataError as err:
+        raise DataError.at(source, number, f"{record}{err}") from None

@@ -1,0 +1,145 @@
+"""Files of JSON objects, one on each line or all in one array, and the parts of records that several formats share."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, ClassVar
+
+from semistruct.corpus import Example
+from semistruct.errors import DataError, quoted, shortened
+from semistruct.formats.base import Format, naming_line, naming_sequence
+from semistruct.formats.marked import Reader
+from semistruct.labels import Span
+
+BLANKS = re.compile(r"\s*")
+COMMON = {"id", "meta", "metadata"}  # about the record, not of it
+
+
+class Records(Format):
+    """A format of JSON objects, which are read from lines and from arrays, and written to lines.
+
+    read_keys  the keys of a record that are read, or that nobody misses; others are told of
+    in_array   whether they are written as one array
+    """
+
+    read_keys: ClassVar[tuple[str, ...]]
+    in_array: ClassVar[bool] = False
+
+    def parse(self, lines: Iterable[str], reader: Reader) -> Iterator[Example]:
+        for number, place, record in _records(lines, reader.source):
+            with naming_line(reader.source, number, place):
+                if not isinstance(record, dict):
+                    raise DataError(f"expected a JSON object, not {shown(record)}")
+                example = self.parse_record(record, number, reader)
+            reader.ignore((key for key in record if record[key] and key not in (*self.read_keys, *COMMON)), number)
+            if example is not None:
+                yield example
+
+    def parse_record(self, record: dict[str, Any], number: int, reader: Reader) -> Example | None:
+        """The sequence of a record, None if it has none; errors need not say where."""
+        raise NotImplementedError
+
+    def render(self, example: Example) -> str:
+        return json.dumps(self.record_of(example), ensure_ascii=False) + "\n"
+
+    def record_of(self, example: Example) -> dict[str, Any]:
+        """The record of a sequence."""
+        raise NotImplementedError
+
+    def pieces(self, examples: Iterable[Example]) -> Iterator[str]:
+        if not self.in_array:
+            yield from super().pieces(examples)
+            return
+        i = -1
+        for i, example in enumerate(examples):
+            with naming_sequence(i):
+                text = self.render(example).rstrip("\n")
+            yield ("[\n" if i == 0 else ",\n") + text
+        yield "\n]\n" if i >= 0 else "[]\n"
+
+
+def _records(lines: Iterable[str], source: str) -> Iterator[tuple[int, str, Any]]:
+    """(number of the line, what else says where, the value) of each record."""
+    lines = iter(lines)
+    numbered = ((number, line) for number, line in enumerate(lines, 1) if not line.isspace())
+    first = next(numbered, None)
+    if first is not None and first[1].lstrip().startswith("["):
+        yield from _array("\n" * (first[0] - 1) + first[1] + "".join(lines), source)
+        return
+    for number, line in chain([] if first is None else [first], numbered):
+        with naming_line(source, number):
+            record, end = _decoded(line, _after_blanks(line, 0))
+            if _after_blanks(line, end) < len(line):
+                raise DataError(f"not JSON: more after the end of the record (column {end + 1})")
+        yield number, "", record
+
+
+def _array(text: str, source: str) -> Iterator[tuple[int, str, Any]]:
+    at, number, counted = _after_blanks(text, text.index("[") + 1), 1, 0
+    if text[at : at + 1] == "]":
+        return
+    for i in range(1, len(text) + 1):
+        number, counted = number + text.count("\n", counted, at), at
+        with naming_line(source, number, f"record {i}: "):
+            record, end = _decoded(text, at)
+        yield number, f"record {i}: ", record
+        at = _after_blanks(text, end)
+        if text[at : at + 1] == "]":
+            if rest := text[at + 1 :].strip():
+                raise DataError.at(source, number, f"not JSON: more after the end of the array, {quoted(rest)}")
+            return
+        if text[at : at + 1] != ",":
+            raise DataError.at(source, number, f"not JSON: expected , or ] after record {i} of the array")
+        at = _after_blanks(text, at + 1)
+
+
+def _after_blanks(text: str, at: int) -> int:
+    match = BLANKS.match(text, at)
+    return match.end() if match else at
+
+
+def _decoded(text: str, at: int) -> tuple[Any, int]:
+    """The JSON value that begins there, and where it ends."""
+    try:
+        return json.JSONDecoder().raw_decode(text, at)
+    except json.JSONDecodeError as err:
+        raise DataError(f"not JSON: {err.msg} (column {err.colno})") from None
+    except RecursionError:
+        raise DataError("not a record: JSON nested too deeply") from None
+    except ValueError:  # of the conversion of a number; JSONDecodeError is one of its kinds
+        raise DataError("a number has too many digits") from None
+
+
+def text_in(record: dict[str, Any], key: str = "text") -> str:
+    if not isinstance(record.get(key), str):
+        raise DataError(f'"{key}" must be a string')
+    return record[key]
+
+
+def list_in(record: dict[str, Any], key: str) -> list[Any] | None:
+    """The list under a key, None if there is none or null."""
+    value = record.get(key)
+    if value is not None and not isinstance(value, list):
+        raise DataError(f'"{key}" must be a list or null')
+    return value
+
+
+def label_of(value: Any) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise DataError(f"a label must be a non-empty string, not {shown(value)}")
+    return value
+
+
+def mark_of(value: Any, keys: tuple[str, str, str] = ("start", "end", "label")) -> Span:
+    """A span: an object with the keys, or a list of the three."""
+    fields = [value.get(key) for key in keys] if isinstance(value, dict) else value
+    if not isinstance(fields, list) or len(fields) != 3 or not all(type(edge) is int for edge in fields[:2]):
+        raise DataError(f"a span must have {keys[0]}, {keys[1]} and {keys[2]}, with whole numbers: {shown(value)}")
+    return Span(label_of(fields[2]), fields[0], fields[1])
+
+
+def shown(value: Any) -> str:
+    return shortened(json.dumps(value))
