@@ -9,11 +9,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from semistruct.errors import DataError, quoted
 
 Token = str | tuple[str, ...]
 Labels = list[str | None]
+
+
+class Labelling(NamedTuple):
+    """One of the best labellings of a sequence, with its score; confidence as in `Example`."""
+
+    labels: Labels
+    score: float
+    confidence: list[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +31,7 @@ class Example:
 
     text and offsets are set when the tokens were cut out of running text: token t is
     text[offsets[t][0]:offsets[t][1]].  line says where in the file the sequence begins, token_lines whether each token
-    has a line of its own, confidence how sure a model was of each label.
+    has a line of its own, confidence how sure a model was of each label, n_best its best labellings, best first.
     """
 
     tokens: list[Token]
@@ -32,6 +41,7 @@ class Example:
     line: int | None = None
     confidence: list[float] | None = None
     token_lines: bool = False
+    n_best: list[Labelling] | None = None
 
     def __post_init__(self) -> None:
         if not self.tokens:

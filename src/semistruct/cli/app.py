@@ -6,6 +6,7 @@ and wrong usage are answered at once.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from semistruct.cli.curve import curve
 from semistruct.cli.data import data_app
 from semistruct.cli.ending import Commands
 from semistruct.cli.options import (
+    WORST,
     AsJson,
     BesideModel,
     Features,
@@ -25,13 +27,14 @@ from semistruct.cli.options import (
     Labelled,
     ModelFile,
     Obeying,
+    OptionalNumber,
     Quiet,
     Reading,
     RulesFile,
     grouped,
     rules_of,
 )
-from semistruct.cli.output import print_result
+from semistruct.cli.output import check_writable, print_result
 from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
 from semistruct.cli.reproduce import reproduce
 from semistruct.errors import ParameterError
@@ -155,6 +158,10 @@ def predict(
     confidence: Annotated[
         bool, Option("--confidence", help="add how sure the model is of each label (only with --to jsonl)")
     ] = False,
+    n_best: Annotated[
+        int | None,
+        Option(min=1, help="give this many labellings of each sequence with their scores (only with --to jsonl)"),
+    ] = None,
     *,
     obeying: Obeying,
     reading: Reading,
@@ -163,14 +170,16 @@ def predict(
     from semistruct.cli import labelling
 
     refuse_overwriting(output, [model, *(inputs or []), obeying.rules])
-    if confidence and to != "jsonl":
-        raise ParameterError("--confidence needs --to jsonl")
-    labelling.predict(
-        model, inputs or ["-"], reading, obeying, to=to, output=output, corpus=corpus_rules, confidence=confidence
-    )
+    for name, given in (("--confidence", confidence), ("--n-best", n_best is not None)):
+        if given and to != "jsonl":
+            raise ParameterError(f"{name} needs --to jsonl")
+    if corpus_rules and n_best is not None:
+        raise ParameterError("--corpus-rules gives one labelling of the whole input and cannot go with --n-best")
+    wanted = labelling.Wanted(corpus_rules, confidence, n_best)
+    labelling.predict(model, inputs or ["-"], reading, obeying, to=to, output=output, wanted=wanted)
 
 
-@app.command(epilog="Example: semistruct evaluate refs.model test.tsv --json")
+@app.command(cls=OptionalNumber, epilog="Example: semistruct evaluate refs.model test.tsv --errors")
 @grouped
 def evaluate(
     model: ModelFile,
@@ -178,6 +187,11 @@ def evaluate(
     unseen_labels: Annotated[
         bool, Option("--unseen-labels", help="count gold labels that the model has never seen as errors")
     ] = False,
+    errors: Annotated[
+        int | None,
+        Option(min=1, metavar="[N]", help=f"show the worst sequences, N of them (default {WORST}), token by token"),
+    ] = None,
+    html: Annotated[Path | None, Option(help="page with the worst sequences to write")] = None,
     *,
     obeying: Obeying,
     reading: Reading,
@@ -186,9 +200,18 @@ def evaluate(
     """Compare the labels that a model predicts with known labels."""
     from semistruct.cli import labelling
 
+    check_writable(html)
+    refuse_overwriting(html, [model, gold, obeying.rules])
     labelling.check_order(model, [str(gold)])
-    result = labelling.evaluate(model, reading.corpus(gold), obeying, unseen_labels=unseen_labels)
-    print_result(result, as_json, labelling.evaluation_report)
+    n_worst = WORST if errors is None and html is not None else errors
+    result = labelling.evaluate(model, reading.corpus(gold), obeying, unseen_labels=unseen_labels, n_worst=n_worst)
+    if html is not None:
+        from semistruct.report.mistakes import write_mistakes
+
+        write_mistakes(html, result)
+    print_result(result, as_json, partial(labelling.evaluation_report, list_mistakes=errors is not None))
+    if html is not None and not as_json:
+        print(f"page written to {html}")
 
 
 @app.command(epilog="Example: semistruct dump refs.model -k 20")

@@ -6,15 +6,17 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
+from math import nan
 from pathlib import Path
 from typing import Any
 
 from semistruct import metrics
+from semistruct.cli.mistakes import mistakes, mistakes_report
 from semistruct.cli.options import Obeying, Reading
 from semistruct.cli.output import table
-from semistruct.corpus import Corpus, Example, Labels
+from semistruct.corpus import Corpus, Example, Labelling, Labels
 from semistruct.errors import DataError, ModelError, RuleWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
@@ -48,6 +50,20 @@ def _start(path: str | Path) -> bytes | None:
         return None
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of labels.
+
+    corpus      obey corpus rules too, for the whole input
+    confidence  add how sure the model is of each label
+    n_best      give this many labellings of each sequence
+    """
+
+    corpus: bool = False
+    confidence: bool = False
+    n_best: int | None = None
+
+
 def predict(
     model: Path,
     inputs: list[str],
@@ -56,14 +72,9 @@ def predict(
     *,
     to: str | None,
     output: str,
-    corpus: bool,
-    confidence: bool,
+    wanted: Wanted,
 ) -> None:
-    """Label the inputs one chunk at a time, so that they may be larger than memory.
-
-    corpus      obey corpus rules too, for the whole input
-    confidence  add how sure the model is of each label
-    """
+    """Label the inputs one chunk at a time, so that they may be larger than memory."""
     rules, options = obeying.obeyed(), replace(reading, scheme=None).options()
     check_order(model, inputs)
     estimator = load(model)
@@ -71,7 +82,7 @@ def predict(
     examples = _read(inputs, options)
     first = list(islice(examples, 1))
     target = to or _natural_format(first)
-    labelled = _labelled(estimator, chain(first, examples), rules, corpus=corpus, confidence=confidence)
+    labelled = _labelled(estimator, chain(first, examples), rules, wanted)
     try:
         write(labelled, output, target, scheme=reading.scheme)
     except KeyboardInterrupt:
@@ -91,30 +102,31 @@ def _natural_format(first: list[tuple[str, Example]]) -> str:
 
 
 def _labelled(
-    estimator: Any,
-    examples: Iterator[tuple[str, Example]],
-    rules: Rules | bool,
-    *,
-    corpus: bool = False,
-    confidence: bool = False,
+    estimator: Any, examples: Iterator[tuple[str, Example]], rules: Rules | bool, wanted: Wanted
 ) -> Iterator[Example]:
     """The examples, which come with the names of their files, with the labels of the model."""
     obeyed = estimator.model_.rules_to_obey(rules)
     with warming(*(() if obeyed is None else ("search",))):
-        yield from _chunks(estimator, examples, obeyed, corpus=corpus, confidence=confidence)
+        while part := list(islice(examples, None if wanted.corpus else CHUNK)):
+            with _naming([example.where(source) for source, example in part]):
+                found = _best(estimator, [example.tokens for _, example in part], obeyed, wanted)
+            for (_, example), best in zip(part, found, strict=True):
+                several = None if wanted.n_best is None else best
+                yield replace(example, labels=best[0].labels, confidence=best[0].confidence, n_best=several)
 
 
-def _chunks(
-    estimator: Any, examples: Iterator[tuple[str, Example]], obeyed: Rules | None, *, corpus: bool, confidence: bool
-) -> Iterator[Example]:
-    """The same, one chunk after the other."""
-    while part := list(islice(examples, None if corpus else CHUNK)):
-        X = [example.tokens for _, example in part]
-        with _naming([example.where(source) for source, example in part]):
-            found = estimator.predict(X, rules=False if obeyed is None else obeyed, corpus=corpus)
-        margins = [c.tolist() for c in estimator.confidence(X, found)] if confidence else [None] * len(X)
-        for (_, example), labels, values in zip(part, found, margins, strict=True):
-            yield replace(example, labels=labels, confidence=values)
+def _best(estimator: Any, X: list[Any], obeyed: Rules | None, wanted: Wanted) -> list[list[Labelling]]:
+    """The best labellings of each sequence, one unless more are wanted; a single one has no score."""
+    under: Any = False if obeyed is None else obeyed
+    if wanted.n_best is None:
+        found = [[(labels, nan)] for labels in estimator.predict(X, rules=under, corpus=wanted.corpus)]
+    else:
+        found = estimator.predict(X, rules=under, n_best=wanted.n_best)
+    if not wanted.confidence:
+        return [[Labelling(*one) for one in best] for best in found]
+    pairs = [(x, labels) for x, best in zip(X, found, strict=True) for labels, _ in best]
+    sure = iter(estimator.confidence([x for x, _ in pairs], [labels for _, labels in pairs]))
+    return [[Labelling(*one, next(sure).tolist()) for one in best] for best in found]
 
 
 @contextmanager
@@ -129,14 +141,16 @@ def _naming(places: list[str]) -> Iterator[None]:
         warnings.warn(warning, stacklevel=3)
 
 
-def evaluate(model: Path, gold: Corpus, obeying: Obeying, *, unseen_labels: bool) -> dict[str, Any]:
-    """All scores of a model on labelled data, and how often its labels break the rules."""
+def evaluate(
+    model: Path, gold: Corpus, obeying: Obeying, *, unseen_labels: bool, n_worst: int | None = None
+) -> dict[str, Any]:
+    """All scores of a model on labelled data, how often its labels break the rules, and the worst sequences."""
     rules, estimator = obeying.obeyed(), load(model)
     estimator.n_jobs = obeying.jobs
     if not unseen_labels:
         _refuse_unseen(gold, estimator.model_.labels)
     began = time.perf_counter()
-    predicted = [example.labels for example in _labelled(estimator, ((gold.source, e) for e in gold), rules)]
+    predicted = [example.labels for example in _labelled(estimator, ((gold.source, e) for e in gold), rules, Wanted())]
     seconds = time.perf_counter() - began
     obeyed = estimator.model_.rules_to_obey(rules)
     counted = estimator.model_.rules if obeyed is None else obeyed
@@ -145,7 +159,9 @@ def evaluate(model: Path, gold: Corpus, obeying: Obeying, *, unseen_labels: bool
         scores = metrics.evaluate(gold.labels, predicted)
     except DataError as err:
         raise DataError.at(gold.source, None, str(err)) from None
-    under = {"rules": obeyed is not None, "broken": broken}
+    under: dict[str, Any] = {"rules": obeyed is not None, "broken": broken}
+    if n_worst is not None:
+        under["mistakes"] = mistakes(estimator, gold, predicted, counted, n_worst)
     return {"model": str(model), "data": gold.source, "seconds": seconds, **scores, **under}
 
 
@@ -171,7 +187,7 @@ def _refuse_unseen(gold: Corpus, labels: Sequence[str]) -> None:
         raise DataError(f"{where}: the model has never seen the label {quoted(label)}; {hint}")
 
 
-def evaluation_report(result: dict[str, Any]) -> Iterator[Any]:
+def evaluation_report(result: dict[str, Any], *, list_mistakes: bool = False) -> Iterator[Any]:
     span = result["span_f1"]
     yield f"token accuracy     {result['token_accuracy']:7.2%}   ({result['n_tokens']} tokens)"
     yield f"sequence accuracy  {result['sequence_accuracy']:7.2%}   ({result['n_sequences']} sequences)"
@@ -183,6 +199,8 @@ def evaluation_report(result: dict[str, Any]) -> Iterator[Any]:
     yield table(("label", "precision", "recall", "F1", "support"), rows)
     if result["broken"] is not None:
         yield from _broken_report(result)
+    if list_mistakes:
+        yield from mistakes_report(result["mistakes"])
 
 
 def _broken_report(result: dict[str, Any]) -> Iterator[Any]:

@@ -6,10 +6,12 @@ import inspect
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
+from typer.core import TyperCommand
 
 from semistruct.errors import ParameterError, quoted
 
@@ -28,6 +30,20 @@ Features = Annotated[
 Jobs = Annotated[int | None, Option(min=1, help="number of threads; default: all cores; does not change the result")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="show no progress")]
 AsJson = Annotated[bool, Option("--json", help="print one JSON object")]
+
+
+WORST = 10
+"""How many sequences `--errors` shows, unless a number follows it."""
+
+
+class OptionalNumber(TyperCommand):
+    """A command whose option `--errors` may stand alone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = []
+        for word, after in pairwise([*args, ""]):
+            given += [word, str(WORST)] if word == "--errors" and not after.lstrip("-").isdigit() else [word]
+        return super().parse_args(ctx, given)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:

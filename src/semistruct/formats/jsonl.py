@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
+from dataclasses import replace
 from typing import Any
 
-from semistruct.corpus import Example, Labels, Token
+from semistruct.corpus import Example, Labelling, Labels, Token
 from semistruct.errors import DataError, shortened
 from semistruct.formats import marked
 from semistruct.labels import Span
@@ -43,6 +44,20 @@ def render(example: Example) -> str:
 
     In the text form, unknown tokens are in no span, nor are those labelled "O" if no token is unknown.
     """
+    record = _record(example)
+    if example.n_best is not None:
+        record["n_best"] = [_ranked(example, one) for one in example.n_best]
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _ranked(example: Example, one: Labelling) -> dict[str, Any]:
+    """One of several labellings of an example: its labels or spans, and its score."""
+    record = _record(replace(example, labels=one.labels, confidence=one.confidence))
+    kept = {key: value for key, value in record.items() if key not in ("tokens", "text")}
+    return {"score": round(one.score, 4), **kept}
+
+
+def _record(example: Example) -> dict[str, Any]:
     record: dict[str, Any]
     if example.text is None or example.offsets is None:
         record = {"tokens": example.tokens, "labels": example.labels}
@@ -53,7 +68,7 @@ def render(example: Example) -> str:
         record.popitem()
     if example.confidence is not None:
         _tell_confidence(record, example.confidence, example.offsets)
-    return json.dumps(record, ensure_ascii=False) + "\n"
+    return record
 
 
 def _tell_confidence(record: dict[str, Any], values: list[float], offsets: list[tuple[int, int]] | None) -> None:
