@@ -248,7 +248,7 @@ def test_parameters_go_in_and_out():
     given = {
         "C": 2.0, "features": ["word"], "rules": Rules([StartsWith("author")]), "schedule": [1.0, 2.0],
         "rounds": 4, "moves": "tokens", "match_by": "slack", "select": "last", "tol": 0.1, "n_jobs": 1,
-        "random_state": 5,
+        "metric": "span", "random_state": 5,
     }  # fmt: skip
     model = AnnealedSSVM(**given)
     assert model.get_params() == given
@@ -419,7 +419,7 @@ def test_single_tokens_and_proportions_are_a_transductive_multi_class_machine():
 def judged(monkeypatch, accuracies=(None,) * 3, mistakes=(0.0,) * 3):
     """Points with these accuracies on dev data and these known mistakes."""
     accuracies, mistakes = iter(accuracies), iter(mistakes)
-    monkeypatch.setattr(Judge, "_dev_accuracy", lambda self, chain: next(accuracies))
+    monkeypatch.setattr(Judge, "_on_dev", lambda self, chain: (next(accuracies),) * 2)
     monkeypatch.setattr(Judge, "_mistakes", lambda self, chain: next(mistakes))
 
 

@@ -25,6 +25,7 @@ from semistruct.cli.options import (
     Features,
     Jobs,
     Labelled,
+    MetricName,
     ModelFile,
     Obeying,
     OptionalNumber,
@@ -105,6 +106,7 @@ def train(
             "default: dev if there is dev data, otherwise labels-free"
         ),
     ] = None,
+    metric: MetricName = None,
     *,
     beside: BesideModel,
     seed: Annotated[int | None, Option(help="seed of the order in which examples are visited; default: 0")] = None,
@@ -125,6 +127,7 @@ def train(
         "features": features,
         "rules": rules_of(rules),
         "select": select,
+        "metric": metric,
         "random_state": seed,
         "n_jobs": jobs,
     }

@@ -27,6 +27,10 @@ RulesFile = Annotated[
 Features = Annotated[
     list[str] | None, Option("--features", "-f", help="a feature set or a template; may be given several times")
 ]
+MetricName = Annotated[
+    str | None,
+    Option("--metric", help="what parameters are chosen by: token, sequence (whole sequences) or span; default: token"),
+]
 Jobs = Annotated[int | None, Option(min=1, help="number of threads; default: all cores; does not change the result")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="show no progress")]
 AsJson = Annotated[bool, Option("--json", help="print one JSON object")]

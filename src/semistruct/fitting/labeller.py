@@ -43,6 +43,7 @@ class SequenceLabeller(BaseEstimator):
     C: float | str
     features: str | Sequence[str]
     rules: Rules | None
+    metric: str
     n_jobs: int | None
     random_state: Any
     model_: Model
