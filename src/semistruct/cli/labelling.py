@@ -20,7 +20,7 @@ from semistruct.corpus import Corpus, Example, Labelling, Labels
 from semistruct.errors import DataError, ModelError, RuleWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
-from semistruct.formats import stream, write
+from semistruct.formats import docbin, stream, write
 from semistruct.methods import load
 from semistruct.rules import Rules
 from semistruct.warming import warming
@@ -81,7 +81,7 @@ def predict(
     estimator.n_jobs = obeying.jobs
     examples = _read(inputs, options)
     first = list(islice(examples, 1))
-    target = to or _natural_format(first)
+    target = to or _natural_format(first, output)
     labelled = _labelled(estimator, chain(first, examples), rules, wanted)
     try:
         write(labelled, output, target, scheme=reading.scheme)
@@ -96,8 +96,10 @@ def _read(inputs: list[str], options: dict[str, Any]) -> Iterator[tuple[str, Exa
             yield source_name(path), example
 
 
-def _natural_format(first: list[tuple[str, Example]]) -> str:
-    """Text gets tags, tokens a column."""
+def _natural_format(first: list[tuple[str, Example]], output: str) -> str:
+    """Text gets tags, tokens a column, unless the name of the output says otherwise."""
+    if docbin.is_meant(output, None):
+        return docbin.NAME
     return "inline" if first and first[0][1].text is not None else "tsv"
 
 

@@ -77,7 +77,7 @@ class Reading:
 
     format: Annotated[
         str | None,
-        Option(help="tsv, conll, transposed, jsonl, inline or text; default: recognised by the content"),
+        Option(help="tsv, conll, transposed, jsonl, inline, text or spacy; default: recognised by the content"),
     ] = None
     label_column: Annotated[
         str | None,

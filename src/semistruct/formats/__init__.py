@@ -14,7 +14,7 @@ from typing import IO, NamedTuple, TextIO
 from semistruct.corpus import Corpus, Example
 from semistruct.errors import DataError, meant, quoted
 from semistruct.files import PathLike, checked_encoding, read_lines, replacing, source_name
-from semistruct.formats import columns, inline, jsonl, text, transposed
+from semistruct.formats import columns, docbin, inline, jsonl, text, transposed
 from semistruct.formats.columns import UNKNOWN_MARK
 from semistruct.formats.detection import detect
 from semistruct.formats.marked import Reader
@@ -89,7 +89,7 @@ def read(
 ) -> Corpus:
     """All sequences of a file, or of standard input for "-".
 
-    format        a name in FORMATS; default: recognised by the content
+    format        a name in FORMATS, or "spacy"; default: recognised by the content, or by a name that ends in .spacy
     label_column  in columns: which one is the label, from 0, negative from the right; "none" if there is none;
                   in transposed: which line
     scheme        convert the labels to "plain", "bio", "bioes" or "iob1"
@@ -113,16 +113,28 @@ def stream(
 
     may_be_empty  a file without sequences is no error
     """
-    lines, source = read_lines(path, encoding), source_name(path)
-    if format is None:
-        sample = list(islice(lines, SAMPLE_LINES))
-        format, lines = detect("".join(sample)), chain(sample, lines)
-    examples = _named(format).parse(lines, label_column, Reader(source, outside, scheme))
+    source = source_name(path)
+    reader = Reader(source, outside, scheme)
+    if docbin.is_meant(path, format):
+        examples = docbin.read(path, reader)
+    else:
+        examples = _parsed(path, format, label_column, reader, encoding)
     first = list(islice(examples, 1))
     if not first and not may_be_empty:
         raise DataError.at(source, None, "the file is empty: it has no sequences")
     for example in chain(first, examples):
         yield _converted(example, scheme)
+
+
+def _parsed(
+    path: PathLike, format: str | None, label_column: LabelColumn, reader: Reader, encoding: str
+) -> Iterator[Example]:
+    """The sequences of a text file."""
+    lines = read_lines(path, encoding)
+    if format is None:
+        sample = list(islice(lines, SAMPLE_LINES))
+        format, lines = detect("".join(sample)), chain(sample, lines)
+    return _named(format).parse(lines, label_column, reader)
 
 
 def write(
@@ -137,6 +149,9 @@ def write(
 
     A file appears, or replaces the one of that name, only when it is complete.
     """
+    if format == docbin.NAME:
+        docbin.write((_converted(example, scheme) for example in examples), target)
+        return
     form, width = _named(format), 0
     with _opened(target, encoding) as out:
         for i, example in enumerate(examples):
@@ -172,7 +187,7 @@ def _width(example: Example) -> int:
 
 def _named(format: str) -> Format:
     if format not in FORMATS:
-        raise DataError(f"there is no format {quoted(format)}; {meant(format, FORMATS)}")
+        raise DataError(f"there is no format {quoted(format)}; {meant(format, [*FORMATS, docbin.NAME])}")
     return FORMATS[format]
 
 

@@ -43,10 +43,10 @@ class Reader:
             marks = sorted(marks, key=lambda m: m.start)
             _check(marks, len(text))
             offsets = _cut(offsets, [edge for m in marks for edge in (m.start, m.end)])
-            labels = known(self._labels(marks, [a for a, _ in offsets], line))
+            labels = known(self.labels(marks, [a for a, _ in offsets], line))
         return Example([text[a:b] for a, b in offsets], labels, text, offsets, line)
 
-    def _labels(self, marks: list[Span], starts: list[int], line: int) -> Labels:
+    def labels(self, marks: list[Span], starts: list[int], line: int) -> Labels:
         """The labels of the tokens that begin at `starts`."""
         owners = [_mark_at(marks, a) for a in starts]
         runs, at = [], 0  # (tokens of one mark or between two, whether in a mark)
