@@ -202,10 +202,11 @@ def evaluate(
 ) -> None:
     """Compare the labels that a model predicts with known labels."""
     from semistruct.cli import labelling
+    from semistruct.cli.kinds import check_order
 
     check_writable(html)
     refuse_overwriting(html, [model, gold, obeying.rules])
-    labelling.check_order(model, [str(gold)])
+    check_order(model, [str(gold)])
     n_worst = WORST if errors is None and html is not None else errors
     result = labelling.evaluate(model, reading.corpus(gold), obeying, unseen_labels=unseen_labels, n_worst=n_worst)
     if html is not None:
@@ -241,7 +242,9 @@ def rules(
 ) -> None:
     """Show rules in words, or check whether they hold on labelled data."""
     from semistruct.cli import rules as command
+    from semistruct.cli.kinds import check_rules
 
+    check_rules(rules)
     if on is None:
         print_result(command.describe(rules), as_json, command.description_report)
     else:

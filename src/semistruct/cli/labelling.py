@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from semistruct import metrics
+from semistruct.cli import notices
+from semistruct.cli.kinds import check_order
 from semistruct.cli.mistakes import mistakes, mistakes_report
 from semistruct.cli.options import Obeying, Reading
 from semistruct.cli.output import table
 from semistruct.corpus import Corpus, Example, Labelling, Labels
-from semistruct.errors import DataError, ModelError, RuleWarning, quoted
+from semistruct.errors import DataError, RuleWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
 from semistruct.formats import docbin, stream, write
@@ -26,28 +28,6 @@ from semistruct.rules import Rules
 from semistruct.warming import warming
 
 CHUNK = 2000  # sequences labelled at a time
-ZIP = b"PK\3\4"  # the first bytes of a model file
-
-
-def check_order(model: Path, data: Iterable[str]) -> None:
-    """Refuse data in the place of the model, and a model in that of the data."""
-    order = "the model comes first, then the data"
-    for path in data:
-        if _start(path) == ZIP:
-            raise DataError.at(path, None, f"this is a model, not data; {order}")
-    if _start(model) not in (ZIP, None):
-        raise ModelError(f"{model}: not a semistruct model; {order}")
-
-
-def _start(path: str | Path) -> bytes | None:
-    """The first bytes of a file; None if it cannot be read, or not twice."""
-    if path == "-" or not Path(path).is_file():
-        return None
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(ZIP))
-    except OSError:
-        return None
 
 
 @dataclass(frozen=True)
@@ -77,6 +57,8 @@ def predict(
     """Label the inputs one chunk at a time, so that they may be larger than memory."""
     rules, options = obeying.obeyed(), replace(reading, scheme=None).options()
     check_order(model, inputs)
+    for path in inputs:
+        notices.tell(notices.of_tags(path, reading.format, reading.encoding))
     estimator = load(model)
     estimator.n_jobs = obeying.jobs
     examples = _read(inputs, options)
@@ -151,6 +133,7 @@ def evaluate(
     estimator.n_jobs = obeying.jobs
     if not unseen_labels:
         _refuse_unseen(gold, estimator.model_.labels)
+    notices.tell(notices.of_evaluation(estimator.card_, gold, estimator.model_.labels))
     began = time.perf_counter()
     predicted = [example.labels for example in _labelled(estimator, ((gold.source, e) for e in gold), rules, Wanted())]
     seconds = time.perf_counter() - began

@@ -99,9 +99,15 @@ class Reading:
         return {**asdict(self), "label_column": column}
 
     def corpus(self, path: Path) -> Corpus:
+        from semistruct.cli import notices
+        from semistruct.cli.kinds import check_data
         from semistruct.formats import read
 
-        return read(path, **self.options())
+        if self.format is None:
+            check_data(path)
+        found = read(path, **self.options())
+        notices.tell(notices.of_tags(path, self.format, self.encoding))
+        return found
 
 
 @dataclass(frozen=True)
@@ -134,6 +140,8 @@ class BesideModel:
 def rules_of(path: str | None) -> Rules | None:
     if path is None:
         return None
+    from semistruct.cli.kinds import check_rules
     from semistruct.rules import Rules
 
+    check_rules(path)
     return Rules.from_file(path)

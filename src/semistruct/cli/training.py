@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from semistruct import metrics
+from semistruct.cli import notices
 from semistruct.cli.describing import method_of
 from semistruct.cli.options import BesideModel
 from semistruct.cli.output import check_writable, table
 from semistruct.cli.progress import watching
 from semistruct.corpus import Corpus
-from semistruct.errors import DataError, ParameterError, quoted
+from semistruct.errors import DataError, ParameterError
 from semistruct.fitting.path import PathMethod
 from semistruct.methods import METHODS
 from semistruct.metrics import METRICS
-from semistruct.rules import Rules
 from semistruct.warming import warming
 
 BEFORE = ("rule", "before", "after")  # columns of tables in the report
@@ -63,11 +63,12 @@ def train(
             raise DataError.at(corpus.source, None, "no token has a label")
     estimator: Any = chosen(**_accepted(name, params))
     further = _further(name, data, beside)
-    _warn_of_unseen(data, params["rules"])
+    notices.tell(notices.of_training(data.labelled, data.pools, data.dev, params["rules"]))
     began = time.perf_counter()
     parts = chosen.compiles if data.pools else ()
     with watching(quiet) as watch, warnings.catch_warnings(), warming(*parts):
         warnings.filterwarnings("ignore", "interrupted")  # `end` says more
+        warnings.filterwarnings("ignore", ".* dev sequences are also")  # so do notices
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
     seconds = time.perf_counter() - began
     card = {"data": _about(data), "metric": estimator.metric, **_scores(estimator, data)}
@@ -101,14 +102,6 @@ def _scores(estimator: Any, data: Data) -> dict[str, dict[str, float | None]]:
         for name, (corpus, rules) in parts.items()
     }
     return {key: {name: row[key] for name, row in found.items()} for key in found["train"]}
-
-
-def _warn_of_unseen(data: Data, rules: Rules | None) -> None:
-    """Warn of labels that only the dev data has: a typing error, or too few labelled sequences."""
-    known = (rules or Rules([])).all_labels(data.labelled.label_set)
-    for label, where in data.dev.unseen(known).items() if data.dev else ():
-        problem = f"no labelled sequence has the label {quoted(label)}; on dev data it counts as an error"
-        warnings.warn(f"{where}: {problem}", stacklevel=2)
 
 
 def _draw(plot: Path, estimator: Any, output: Path) -> None:
@@ -220,7 +213,7 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
     yield f"{weight}the path, by the {method.axis_text}:"
     measured = {"dev_score": f"dev {METRICS[result['metric']].words}", "dev_accuracy": "dev token accuracy"}
     if result["metric"] == "token":
-        del measured["dev_score"]
+        measured = {"dev_accuracy": "dev accuracy"}
     points = []
     for point in result["path"]:
         place = "supervised" if point[axis] is None else f"{point[axis]:.3g}"
