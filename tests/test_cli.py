@@ -17,6 +17,7 @@ from semistruct.cli.progress import watching
 from semistruct.progress import Progress
 from semistruct.rules import Rules
 
+ON_TRAINING_DATA = pytest.mark.filterwarnings("ignore:.*the model was trained on this data")
 FAST = ("-C", "0.5", "-p", "tol=0.1", "--quiet")
 
 
@@ -120,7 +121,7 @@ def test_options_reach_the_estimator(good, home, tmp_path):
     good("train", home / "train.tsv", "-o", tmp_path / "m", *FAST, *options)
     assert load(tmp_path / "m").get_params() == {
         "C": 0.5, "features": ["word", "shape[-1..1]"], "tol": 0.1, "max_passes": 300, "n_jobs": 1, "random_state": 5,
-        "rules": Rules.from_file("citations"),
+        "rules": Rules.from_file("citations"), "metric": "token",
     }  # fmt: skip
 
 
@@ -224,6 +225,7 @@ def test_a_full_output_is_told_in_one_sentence(home, args):
     assert "Traceback" not in done.stderr
 
 
+@ON_TRAINING_DATA
 def test_half_characters_of_labels_are_shown_as_escapes(tmp_path, good):
     path = write(tmp_path, "half.jsonl", r'{"tokens": ["\ud800", "b"], "labels": ["\udc00", "y"]}')
     good("train", path, "-o", tmp_path / "m", "-C", 10)
@@ -263,6 +265,7 @@ def test_what_is_inside_a_model(good, home):
             assert f"{weight:+9.4f}  {name}" in out
 
 
+@ON_TRAINING_DATA
 def test_labels_that_look_like_markup_are_shown_as_they_are(good, tmp_path):
     (tmp_path / "x.tsv").write_text("[red]\t[bold]\n[/red]\t[/x]\n\n")
     model = tmp_path / "[red]"
@@ -273,6 +276,7 @@ def test_labels_that_look_like_markup_are_shown_as_they_are(good, tmp_path):
         assert "[/x]" in out
 
 
+@ON_TRAINING_DATA
 def test_half_characters_are_learned_but_cannot_be_written(good, rejected, tmp_path):
     path = write(tmp_path, "half.jsonl", r'{"tokens": ["\ud800", "b"], "labels": ["x", "y"]}')
     good("train", path, "-o", tmp_path / "m", "-C", 10)
@@ -493,8 +497,8 @@ def test_a_label_that_only_dev_data_has_is_told(run, good, home, tmp_path):
     train = ["train", home / "train.tsv", "-d", path, "-o", tmp_path / "m", "-f", "lower", *FAST]
     code, _, err = run(*train)
     assert code == 0
-    told = "no labelled sequence has the label 'autor'; on dev data it counts as an error"
-    assert err == f"semistruct: warning: {path}:2: {told}\n"
+    told = "labels that no labelled sequence has, and that are errors on dev data"
+    assert err == f"semistruct: warning: {told}: 'autor' ({path}:2)\n"
     good(*train, "-r", tmp_path / "r.yaml")
 
 

@@ -76,7 +76,7 @@ def test_training_is_the_librarys(home):
 def test_training_reports_as_json(good, home, tmp_path):
     result = json.loads(good(*train(home, tmp_path / "m", "-d", home / "dev.tsv", "--json")))
     assert result.keys() == {
-        "model", "method", "seconds", "data", "token_accuracy", "C", "search", "stop", "history", "path",
+        "model", "method", "seconds", "data", "metric", "token_accuracy", "C", "search", "stop", "history", "path",
         "explanation", "labels", "features",
     }  # fmt: skip
     assert result["method"] == "annealed"
@@ -141,11 +141,11 @@ def test_without_unlabelled_data_the_method_is_supervised(good, home, tmp_path, 
 
 def test_options_reach_the_estimator(good, home, tmp_path):
     options = ["-p", "moves=tokens", "-p", "match_by=slack", "--select", "last", "-p", "tol=0.2", "--seed", 3]
-    good(*train(home, tmp_path / "m", *options, "--jobs", 1, "-p", "schedule=0.5,2,4"))
+    good(*train(home, tmp_path / "m", *options, "--jobs", 1, "--metric", "span", "-p", "schedule=0.5,2,4"))
     assert load(tmp_path / "m").get_params() == {
         "C": 0.5, "features": ["word", "shape"], "rules": Rules.from_file("citations"),
         "schedule": [0.5, 2.0, 4.0], "rounds": 1, "moves": "tokens", "match_by": "slack", "select": "last", "tol": 0.2,
-        "n_jobs": 1, "random_state": 3,
+        "n_jobs": 1, "metric": "span", "random_state": 3,
     }  # fmt: skip
 
 

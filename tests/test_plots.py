@@ -48,7 +48,7 @@ AXIS = "C_u", "weight of each sequence of the pool"
 def a_path(dev):
     """A path of three points, the second one taken, and its history."""
     points = [
-        {"C_u": c, "dev_accuracy": a if dev else None, "mistakes": m, "chosen": c == 0.025}
+        {"C_u": c, "dev_score": a if dev else None, "mistakes": m, "chosen": c == 0.025}
         for c, a, m in [(None, 0.5, 4.5), (0.025, 0.9, 1.25), (0.25, 0.8, 2.0)]
     ]
     history = [
@@ -61,7 +61,7 @@ def a_path(dev):
 @pytest.mark.parametrize("dev", [True, False])
 def test_path_of_models_as_png(tmp_path, dev):
     path = tmp_path / "path.png"
-    path_of_models(path, *a_path(dev), AXIS)
+    path_of_models(path, *a_path(dev), AXIS, "token accuracy")
     image = imread(path)
     assert min(image.shape[:2]) > 500
     for colour in (BLUE, GREY, RED, GREEN):
@@ -71,7 +71,7 @@ def test_path_of_models_as_png(tmp_path, dev):
 @pytest.mark.parametrize("dev", [True, False])
 def test_path_of_models_as_svg(tmp_path, dev):
     path = tmp_path / "path.svg"
-    path_of_models(path, *a_path(dev), AXIS)
+    path_of_models(path, *a_path(dev), AXIS, "token accuracy")
     text = path.read_text()
     assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
     titles = {True: "token accuracy on dev data, %", False: "known mistakes per sequence"}
@@ -85,12 +85,18 @@ def test_the_chosen_point_is_marked(tmp_path):
     points, history = a_path(dev=True)
     images = []
     for taken in range(3):
-        path_of_models(tmp_path / "x.png", [{**p, "chosen": i == taken} for i, p in enumerate(points)], history, AXIS)
+        path_of_models(
+            tmp_path / "x.png",
+            [{**p, "chosen": i == taken} for i, p in enumerate(points)],
+            history,
+            AXIS,
+            "token accuracy",
+        )
         images.append(imread(tmp_path / "x.png").tobytes())
     assert len(set(images)) == 3
 
 
 def test_the_path_of_a_supervised_fit_is_one_point(tmp_path):
-    points = [{"C_u": None, "dev_accuracy": None, "mistakes": 1.0, "chosen": True}]
-    path_of_models(tmp_path / "path.svg", points, [], AXIS)
+    points = [{"C_u": None, "dev_score": None, "mistakes": 1.0, "chosen": True}]
+    path_of_models(tmp_path / "path.svg", points, [], AXIS, "token accuracy")
     assert "<!-- chosen -->" in (tmp_path / "path.svg").read_text()

@@ -8,12 +8,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights
+from semistruct.errors import DataError
 from semistruct.features import Encoder
-from semistruct.fitting.choice import FOLDS, ONE_FOLD_FROM, search_C
+from semistruct.fitting.choice import FOLDS, ONE_FOLD_FROM, choose_C, search_C
 from semistruct.fitting.data import DevData
+from semistruct.fitting.measure import Measure
 
 ROUNDING = 1e-12
 GRID = (0.03, 0.1, 0.3, 1.0)
+NAMES = tuple(str(y) for y in range(30))
+TOKENS = Measure("token", NAMES)
 
 
 def numbered(n, first=0):
@@ -30,7 +34,7 @@ def members(batch):
 class Learner:
     """Labels the sequences in `right[C]` with 1 and all others with 0; notes what it was given."""
 
-    grid = GRID
+    grid, default_C = GRID, GRID[0]
 
     def __init__(self, right=None):
         self.right, self.calls = right or {}, []
@@ -50,7 +54,7 @@ def ones(n):
 @pytest.mark.parametrize("n", [2, 3, 5, 12])
 def test_every_sequence_is_held_out_once_and_never_trained_on_then(n):
     learner = Learner({C: range(n) for C in GRID})
-    found = search_C(learner, (numbered(n), ones(n)), None, np.ones(n), seed=0)
+    found = search_C(learner, TOKENS, (numbered(n), ones(n)), None, np.ones(n), seed=0)
     assert [row["C"] for row in found] == list(GRID)
     left_out = [np.setdiff1d(np.arange(n), call.members) for call in learner.calls if call.start is None]
     assert len(left_out) == min(n, FOLDS)
@@ -61,7 +65,7 @@ def test_every_sequence_is_held_out_once_and_never_trained_on_then(n):
 def test_accuracies_are_shares_of_all_held_out_tokens():
     n = 12
     right = {C: range(k) for k, C in enumerate(GRID, start=2)}
-    found = search_C(Learner(right), (numbered(n), ones(n)), None, np.ones(n), seed=1)
+    found = search_C(Learner(right), TOKENS, (numbered(n), ones(n)), None, np.ones(n), seed=1)
     assert_allclose([row["token_accuracy"] for row in found], np.arange(2, 2 + len(GRID)) / n, rtol=0, atol=ROUNDING)
 
 
@@ -70,7 +74,7 @@ def test_tokens_without_a_label_are_not_counted():
     known = ones(n)
     known[1::2] = UNKNOWN
     known[2] = 0  # sequence 1
-    found = search_C(Learner({GRID[0]: range(1, n)}), (numbered(n), known), None, np.ones(n), seed=2)
+    found = search_C(Learner({GRID[0]: range(1, n)}), TOKENS, (numbered(n), known), None, np.ones(n), seed=2)
     assert found[0]["token_accuracy"] == pytest.approx(4 / 6, abs=ROUNDING)  # wrong on sequences 0 and 1
     assert found[1]["token_accuracy"] == pytest.approx(1 / 6, abs=ROUNDING)
 
@@ -81,14 +85,14 @@ def dev_data(batch, known):
 
 def test_with_dev_data_all_else_is_trained_on():
     learner = Learner({C: [0, 1, 2] for C in GRID[:2]})
-    found = search_C(learner, (numbered(4), ones(4)), dev_data(numbered(4), ones(4)), np.ones(4), seed=3)
+    found = search_C(learner, TOKENS, (numbered(4), ones(4)), dev_data(numbered(4), ones(4)), np.ones(4), seed=3)
     assert [call.members.tolist() for call in learner.calls] == [[0, 1, 2, 3]] * len(GRID)
     assert [row["token_accuracy"] for row in found] == [0.75, 0.75] + [0] * (len(GRID) - 2)
 
 
 def test_each_C_starts_where_the_last_one_ended():
     learner = Learner()
-    search_C(learner, (numbered(4), ones(4)), dev_data(numbered(2), ones(2)), np.ones(4), seed=4)
+    search_C(learner, TOKENS, (numbered(4), ones(4)), dev_data(numbered(2), ones(2)), np.ones(4), seed=4)
     assert learner.calls[0].start is None
     assert [call.start.C for call in learner.calls[1:]] == list(GRID[:-1])
 
@@ -97,7 +101,7 @@ def test_weights_and_labels_stay_with_their_sequences():
     n, learner = 7, Learner()
     weight = 1 + np.arange(n) / 1000
     known = np.repeat(np.arange(n), 2).astype(np.int16)
-    search_C(learner, (numbered(n), known), None, weight, seed=5)
+    search_C(learner, TOKENS, (numbered(n), known), None, weight, seed=5)
     for call in learner.calls:
         assert_allclose(call.weight, call.C * weight[call.members], rtol=ROUNDING, atol=0)
         assert_array_equal(call.known, np.repeat(call.members, 2))
@@ -105,14 +109,14 @@ def test_weights_and_labels_stay_with_their_sequences():
 
 def test_many_sequences_are_held_out_once_only():
     n, learner = ONE_FOLD_FROM, Learner()
-    search_C(learner, (numbered(n), ones(n)), None, np.ones(n), seed=6)
+    search_C(learner, TOKENS, (numbered(n), ones(n)), None, np.ones(n), seed=6)
     assert [len(call.members) for call in learner.calls] == [n - n // FOLDS] * len(GRID)
 
 
 def test_the_seed_decides_the_folds():
     def folds(seed):
         learner = Learner()
-        search_C(learner, (numbered(10), ones(10)), None, np.ones(10), seed=seed)
+        search_C(learner, TOKENS, (numbered(10), ones(10)), None, np.ones(10), seed=seed)
         return [call.members.tolist() for call in learner.calls]
 
     assert folds(1) == folds(1)
@@ -120,6 +124,41 @@ def test_the_seed_decides_the_folds():
 
 
 def test_nothing_to_hold_out():
-    assert search_C(Learner(), (numbered(1), ones(1)), None, np.ones(1), seed=0) == []
+    assert search_C(Learner(), TOKENS, (numbered(1), ones(1)), None, np.ones(1), seed=0) == []
     unknown = np.full(4, UNKNOWN, np.int16)
-    assert search_C(Learner(), (numbered(3), ones(3)), dev_data(numbered(2), unknown), np.ones(3), seed=0) == []
+    assert search_C(Learner(), TOKENS, (numbered(3), ones(3)), dev_data(numbered(2), unknown), np.ones(3), seed=0) == []
+
+
+# ---- what is chosen by
+
+
+def chosen(metric, right):
+    """The number of the C that is taken on dev data of three sequences: the first has two known labels, the others one.
+
+    right  the sequences that each C gets right
+    """
+    known = np.array([1, 1, 1, UNKNOWN, UNKNOWN, 1], np.int16)
+    learner = Learner(dict(zip(GRID, right, strict=False)))
+    dev = dev_data(numbered(3), known)
+    C, rows = choose_C("auto", learner, Measure(metric, NAMES), (numbered(3), ones(3)), dev, np.ones(3), 0)
+    assert all(
+        row.keys() == {"C", "token_accuracy", *([] if metric == "token" else ["sequence_accuracy"])} for row in rows
+    )
+    return GRID.index(C)
+
+
+def test_whole_sequences_may_want_another_C_than_tokens():
+    assert chosen("token", [[0], [1, 2]]) == 0
+    assert chosen("sequence", [[0], [1, 2]]) == 1
+
+
+def test_tokens_decide_among_equally_many_whole_sequences():
+    assert chosen("sequence", [[1], [0], [2]]) == 1
+    assert chosen("sequence", [[1], [2]]) == 0
+
+
+def test_choosing_by_spans_needs_a_sequence_with_all_labels():
+    known = np.array([1, UNKNOWN, 1, UNKNOWN], np.int16)
+    data = (numbered(2), ones(2)), dev_data(numbered(2), known), np.ones(2), 0
+    with pytest.raises(DataError, match="span F1 needs a sequence whose labels are all known"):
+        choose_C("auto", Learner(), Measure("span", NAMES), *data)

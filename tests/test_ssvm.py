@@ -536,7 +536,7 @@ def test_an_empty_sequence_cannot_be_labelled(X_new):
 
 def test_parameters_go_in_and_out():
     given = {"C": 2.0, "features": ["word"], "tol": 0.1, "max_passes": 7, "n_jobs": 1, "random_state": 5}
-    given["rules"] = None
+    given |= {"rules": None, "metric": "span"}
     model = SSVM(**given)
     assert model.get_params() == given
     assert clone(model).get_params() == given

@@ -116,6 +116,7 @@ def test_what_is_pickled_predicts_the_same(name):
 def test_all_parameters_come_back(tmp_path):
     given = {"C": "auto", "features": ["word", "shape"], "tol": 0.2, "max_passes": 50, "n_jobs": 2, "random_state": 9}
     given["rules"] = Rules([StartsWith("a"), AtMostOnce(weight="hard")], labels=["a", "b", "c"])
+    given["metric"] = "span"
     SSVM(**given).fit(X, Y).save(tmp_path / "m")
     assert load(tmp_path / "m").get_params() == given
     assert given.keys() == SSVM().get_params().keys()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from semistruct.methods.pr import PosteriorRegularization
     from semistruct.methods.ssvm import SSVM
     from semistruct.methods.transductive import TransductiveSSVM
-    from semistruct.metrics import evaluate
+    from semistruct.metrics import evaluate, scorer
     from semistruct.rules import Rules
     from semistruct.tokens import tokenize
 
@@ -48,7 +48,7 @@ _NAMES = {
     "methods.pr": "PosteriorRegularization",
     "methods.ssvm": "SSVM",
     "methods.transductive": "TransductiveSSVM",
-    "metrics": "evaluate",
+    "metrics": "evaluate scorer",
     "rules": "Rules",
     "tokens": "tokenize",
 }
@@ -57,8 +57,8 @@ _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 __all__ = [
     "CODL", "CRF", "DASO", "HMM", "SSVM", "AlternatingProjections", "AnnealedSSVM", "ContinuousTransductiveSSVM",
     "Corpus", "Example", "Features", "GeneralizedExpectation", "PosteriorRegularization", "Rules", "TransductiveSSVM",
-    "TransductiveSVM", "__version__", "evaluate", "load", "make_apartments", "make_citations", "read", "save", "stream",
-    "tokenize", "write",
+    "TransductiveSVM", "__version__", "evaluate", "load", "make_apartments", "make_citations", "read", "save",
+    "scorer", "stream", "tokenize", "write",
 ]  # fmt: skip
 
 

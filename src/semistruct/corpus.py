@@ -9,12 +9,20 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from semistruct.errors import DataError, quoted
 
 Token = str | tuple[str, ...]
 Labels = list[str | None]
+
+
+class Labelling(NamedTuple):
+    """One of the best labellings of a sequence, with its score; confidence as in `Example`."""
+
+    labels: Labels
+    score: float
+    confidence: list[float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +32,7 @@ class Example:
     text and offsets are set when the tokens were cut out of running text: token t is
     text[offsets[t][0]:offsets[t][1]].  line says where in the file the sequence begins, token_lines whether each token
     has a line of its own, confidence how sure a model was of each label, cut_by how the text was cut into tokens (see
-    `semistruct.tokens`), None if the file has the tokens.
+    `semistruct.tokens`), None if the file has the tokens, n_best the best labellings of a model, best first.
     """
 
     tokens: list[Token]
@@ -35,6 +43,7 @@ class Example:
     confidence: list[float] | None = None
     token_lines: bool = False
     cut_by: str | None = None
+    n_best: list[Labelling] | None = None
 
     def __post_init__(self) -> None:
         if not _is_list(self.tokens) or not hasattr(self.tokens, "__len__"):

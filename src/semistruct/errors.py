@@ -3,11 +3,12 @@
 An error says where it is (file and line, or sequence number), what was found and what was expected.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 LONGEST = 60  # characters of what a message quotes
 LONGEST_MESSAGE = 800
+NAMED = 3  # names that a message lists
 
 
 class SemistructError(Exception):
@@ -66,6 +67,12 @@ def quoted(value: object) -> str:
 def shortened(text: str, longest: int = LONGEST) -> str:
     """A text that goes into a message as it is, cut if it is long."""
     return text if len(text) <= longest + 2 else f"{text[:longest]}..."
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first few of some names, and how many more there are."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:

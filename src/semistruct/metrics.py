@@ -7,15 +7,30 @@ Ratios with a denominator of 0 are 0, as in conlleval and scikit-learn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from semistruct.corpus import check_labels, listed
-from semistruct.errors import DataError
+from semistruct.errors import DataError, ParameterError, meant, quoted
 from semistruct.labels import scheme_of, spans
 
 Sequences = Sequence[Sequence[str | None] | None]
 Pair = tuple[Sequence[str | None], Sequence[str | None]]
+
+
+class Metric(NamedTuple):
+    """A score that models are compared by: its name in the results of `evaluate`, and in words."""
+
+    key: str
+    words: str
+
+
+METRICS = {
+    "token": Metric("token_accuracy", "token accuracy"),
+    "sequence": Metric("sequence_accuracy", "sequence accuracy"),
+    "span": Metric("span_f1", "span F1"),
+}
 
 
 def evaluate(gold: Sequences, predicted: Sequences) -> dict[str, Any]:
@@ -28,11 +43,11 @@ def evaluate(gold: Sequences, predicted: Sequences) -> dict[str, Any]:
                                 labels are all known, None if there is no such sequence
     """
     pairs = list(_scored(gold, predicted))
-    tokens = [(y, z) for g, p in pairs for y, z in zip(g, p, strict=True) if y is not None]
+    tokens = _tokens(pairs)
     per_label = _per_label(tokens)
     return {
         "token_accuracy": _mean_equal(tokens),
-        "sequence_accuracy": sum(_agrees(pair) for pair in pairs) / len(pairs),
+        "sequence_accuracy": _share_right(pairs),
         **_span_scores(pairs),
         "macro_f1": sum(scores["f1"] for scores in per_label.values()) / len(per_label),
         "per_label": per_label,
@@ -43,8 +58,57 @@ def evaluate(gold: Sequences, predicted: Sequences) -> dict[str, Any]:
 
 def token_accuracy(gold: Sequences, predicted: Sequences) -> float:
     """The share of tokens with a known label that are predicted right."""
-    pairs = _scored(gold, predicted)
-    return _mean_equal([(y, z) for g, p in pairs for y, z in zip(g, p, strict=True) if y is not None])
+    return _mean_equal(_tokens(_scored(gold, predicted)))
+
+
+Standing = dict[str, float | None]
+"""Token accuracy and perhaps a further metric, by their names in the results of `evaluate`."""
+
+
+def standing(gold: Sequences, predicted: Sequences, metric: str) -> Standing:
+    """What a choice by `metric`, a name in METRICS, looks at."""
+    pairs = list(_scored(gold, predicted))
+    found: Standing = {"token_accuracy": _mean_equal(_tokens(pairs))}
+    if metric == "sequence":
+        found["sequence_accuracy"] = _share_right(pairs)
+    elif metric == "span":
+        found["span_f1"] = _span_scores(pairs)["span_f1"]
+    return found
+
+
+def rank(found: Mapping[str, Any], metric: str) -> tuple[float, float]:
+    """What is compared: the metric and, where that is equal, the token accuracy."""
+    value = found[METRICS[metric].key]
+    if value is None:
+        raise DataError("nothing to choose by: span F1 needs a sequence whose labels are all known")
+    return value, found["token_accuracy"]
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A metric as scikit-learn calls it."""
+
+    metric: str
+    rules: bool
+
+    def __call__(self, estimator: Any, X: Sequence[Any], y: Sequence[Any]) -> float:
+        return rank(standing(y, estimator.predict(X, rules=self.rules), self.metric), self.metric)[0]
+
+
+def scorer(metric: str = "token", *, rules: bool = False) -> Scorer:
+    """A scorer for `scoring=` of scikit-learn: "token" or "sequence" accuracy, or F1 of a "span".
+
+    rules  label under the rules of the model
+
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from semistruct import SSVM, make_citations, scorer
+    >>> data = make_citations(9)
+    >>> len(cross_val_score(SSVM(tol=0.1), data.tokens, data.labels, cv=3, scoring=scorer("sequence")))
+    3
+    """
+    if metric not in METRICS:
+        raise ParameterError(f"there is no metric {quoted(metric)}; {meant(str(metric), METRICS)}")
+    return Scorer(metric, rules)
 
 
 def _scored(gold: Sequences, predicted: Sequences) -> Iterator[Pair]:
@@ -64,6 +128,15 @@ def _scored(gold: Sequences, predicted: Sequences) -> Iterator[Pair]:
             yield g, p
     if empty:
         raise DataError("nothing to score: no token has a gold label")
+
+
+def _tokens(pairs: Iterable[Pair]) -> list[tuple[str, str | None]]:
+    """The labels of all tokens whose gold label is known."""
+    return [(y, z) for g, p in pairs for y, z in zip(g, p, strict=True) if y is not None]
+
+
+def _share_right(pairs: list[Pair]) -> float:
+    return sum(_agrees(pair) for pair in pairs) / len(pairs)
 
 
 def _mean_equal(tokens: list[tuple[str, str | None]]) -> float:

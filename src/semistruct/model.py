@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from semistruct.batch import SequenceBatch
+from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode, decode_k, token_margins
 from semistruct.chain.posterior import posterior
 from semistruct.features import Encoder
@@ -78,6 +78,15 @@ class Model:
         for first, batch, tables in self._encoded(X, rules):
             _, scores = self._best(batch, tables, 2, first, n_jobs)
             out.append(np.column_stack([scores[:, 0], scores[:, 0] - scores[:, 1]]))
+        return np.concatenate(out)
+
+    def scores(self, X: Sequence[Any], y: Sequence[Sequence[str | None]], n_jobs: int | None = None) -> np.ndarray:
+        """(n,): the score of each labelling of y, in which None stands for the labels that score best there."""
+        number, out = {label: k for k, label in enumerate(self.labels)}, [np.empty(0)]
+        for first, batch, _ in self._encoded(X):
+            rows = y[first : first + len(batch)]
+            known = [UNKNOWN if label is None else number[label] for row in rows for label in row]
+            out.append(decode(batch, self.weights, known=np.array(known, np.int16), n_jobs=n_jobs)[1])
         return np.concatenate(out)
 
     def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]], n_jobs: int | None = None) -> list[np.ndarray]:

@@ -88,6 +88,7 @@ SHARED: Checks = {
     "rounds": at_least_one,
     "tol": positive,
     "select": the_word("auto") | the_word("dev") | the_word("labels-free") | the_word("last"),
+    "metric": the_word("token") | the_word("sequence") | the_word("span"),
     "n_jobs": none | at_least_one,
     "random_state": seed,
 }

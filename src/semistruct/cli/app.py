@@ -6,6 +6,7 @@ and wrong usage are answered at once.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,13 +19,16 @@ from semistruct.cli.curve import curve
 from semistruct.cli.data import data_app
 from semistruct.cli.ending import Commands
 from semistruct.cli.options import (
+    WORST,
     AsJson,
     BesideModel,
     Features,
     Jobs,
     Labelled,
+    MetricName,
     ModelFile,
     Obeying,
+    OptionalNumber,
     Quiet,
     Reading,
     RulesFile,
@@ -33,7 +37,7 @@ from semistruct.cli.options import (
     rules_of,
     searching_here,
 )
-from semistruct.cli.output import print_result
+from semistruct.cli.output import check_writable, print_result
 from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
 from semistruct.cli.reproduce import reproduce
 from semistruct.errors import ParameterError
@@ -106,6 +110,7 @@ def train(
             "default: dev if there is dev data, otherwise labels-free"
         ),
     ] = None,
+    metric: MetricName = None,
     *,
     beside: BesideModel,
     seed: Annotated[int | None, Option(help="seed of the order in which examples are visited; default: 0")] = None,
@@ -129,6 +134,7 @@ def train(
         "features": features,
         "rules": rules_of(rules),
         "select": select,
+        "metric": metric,
         "random_state": seed,
         "n_jobs": jobs,
     }
@@ -163,6 +169,10 @@ def predict(
     confidence: Annotated[
         bool, Option("--confidence", help="add how sure the model is of each label (only with --to jsonl)")
     ] = False,
+    n_best: Annotated[
+        int | None,
+        Option(min=1, help="give this many labellings of each sequence with their scores (only with --to jsonl)"),
+    ] = None,
     *,
     obeying: Obeying,
     reading: Reading,
@@ -171,14 +181,16 @@ def predict(
     from semistruct.cli import labelling
 
     refuse_overwriting(output, [model, *(inputs or []), obeying.rules])
-    if confidence and to != "jsonl":
-        raise ParameterError("--confidence needs --to jsonl")
-    labelling.predict(
-        model, inputs or ["-"], reading, obeying, to=to, output=output, corpus=corpus_rules, confidence=confidence
-    )
+    for name, given in (("--confidence", confidence), ("--n-best", n_best is not None)):
+        if given and to != "jsonl":
+            raise ParameterError(f"{name} needs --to jsonl")
+    if corpus_rules and n_best is not None:
+        raise ParameterError("--corpus-rules gives one labelling of the whole input and cannot go with --n-best")
+    wanted = labelling.Wanted(corpus_rules, confidence, n_best)
+    labelling.predict(model, inputs or ["-"], reading, obeying, to=to, output=output, wanted=wanted)
 
 
-@app.command(epilog="Example: semistruct evaluate refs.model test.tsv --json")
+@app.command(cls=OptionalNumber, epilog="Example: semistruct evaluate refs.model test.tsv --errors")
 @grouped
 def evaluate(
     model: ModelFile,
@@ -186,6 +198,11 @@ def evaluate(
     unseen_labels: Annotated[
         bool, Option("--unseen-labels", help="count gold labels that the model has never seen as errors")
     ] = False,
+    errors: Annotated[
+        int | None,
+        Option(min=1, metavar="[N]", help=f"show the worst sequences, N of them (default {WORST}), token by token"),
+    ] = None,
+    html: Annotated[Path | None, Option(help="page with the worst sequences to write")] = None,
     *,
     obeying: Obeying,
     reading: Reading,
@@ -193,10 +210,20 @@ def evaluate(
 ) -> None:
     """Compare the labels that a model predicts with known labels."""
     from semistruct.cli import labelling
+    from semistruct.cli.kinds import check_order
 
-    labelling.check_order(model, [str(gold)])
-    result = labelling.evaluate(model, gold, reading, obeying, unseen_labels=unseen_labels)
-    print_result(result, as_json, labelling.evaluation_report)
+    check_writable(html)
+    refuse_overwriting(html, [model, gold, obeying.rules])
+    check_order(model, [str(gold)])
+    n_worst = WORST if errors is None and html is not None else errors
+    result = labelling.evaluate(model, gold, reading, obeying, unseen_labels=unseen_labels, n_worst=n_worst)
+    if html is not None:
+        from semistruct.report.mistakes import write_mistakes
+
+        write_mistakes(html, result)
+    print_result(result, as_json, partial(labelling.evaluation_report, list_mistakes=errors is not None))
+    if html is not None and not as_json:
+        print(f"page written to {html}")
 
 
 @app.command(epilog="Example: semistruct dump refs.model -k 20")
@@ -224,7 +251,9 @@ def rules(
 ) -> None:
     """Show rules in words, or check whether they hold on labelled data."""
     from semistruct.cli import rules as command
+    from semistruct.cli.kinds import check_rules
 
+    check_rules(rules)
     if on is None:
         print_result(command.describe(rules), as_json, command.description_report)
     else:

@@ -10,7 +10,18 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from semistruct.cli.options import AsJson, Features, Jobs, Labelled, Quiet, Reading, RulesFile, rules_of, searching_here
+from semistruct.cli.options import (
+    AsJson,
+    Features,
+    Jobs,
+    Labelled,
+    MetricName,
+    Quiet,
+    Reading,
+    RulesFile,
+    rules_of,
+    searching_here,
+)
 from semistruct.cli.output import check_writable, print_result, status_line, table, time_left
 from semistruct.errors import ParameterError, quoted
 from semistruct.files import refuse_overwriting
@@ -39,6 +50,7 @@ def curve(
     ] = None,
     folds: Annotated[int, Option(min=2, help="number of parts of the labelled data; each is held out once")] = 5,
     features: Features = None,
+    metric: MetricName = None,
     seed: Annotated[int, Option(help="seed of the draws")] = 0,
     jobs: Jobs = None,
     *,
@@ -48,6 +60,7 @@ def curve(
 ) -> None:
     """Show how accuracy grows with the number of labelled sequences, and whether it pays to label more."""
     from semistruct.experiments.curve import advice, learning_curve
+    from semistruct.metrics import METRICS
 
     check_writable(output, plot=True)
     refuse_overwriting(output, [labelled, *(pool or []), rules])
@@ -57,15 +70,17 @@ def curve(
     with searching_here(features), _progress(quiet) as show:
         found = learning_curve(
             corpus, given, rules_of(rules),
-            folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, show=show, n_jobs=jobs,
+            folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, metric=metric or "token",
+            show=show, n_jobs=jobs,
         )  # fmt: skip
+    words = METRICS[found.metric].words
     if output is not None:
         from semistruct.report.plots import learning_curve as draw
 
         title, also = "Labels" + " + rules" * found.rules + " + pool (annealed)", found.scores["supervised"]
-        draw(output, found.sizes, found.scores["annealed"], title=title, also={"supervised": also})
+        draw(output, found.sizes, found.scores["annealed"], title=title, also={"supervised": also}, metric=words)
     result = {
-        "data": str(labelled), "folds": folds, "rules": found.rules, "unlabelled": found.unlabelled,
+        "data": str(labelled), "folds": folds, "rules": found.rules, "unlabelled": found.unlabelled, "metric": words,
         "curve": found.rows(), "advice": advice(found), "plot": None if output is None else str(output),
     }  # fmt: skip
     print_result(result, as_json, _report)
@@ -94,7 +109,7 @@ def _progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
 
 def _report(result: dict[str, Any]) -> Iterator[Any]:
     under = "under the rules" if result["rules"] else "without rules"
-    yield f"token accuracy {under}, mean ± spread over {result['folds']} held-out parts:"
+    yield f"{result['metric']} {under}, mean ± spread over {result['folds']} held-out parts:"
     rows = [(str(row["labelled"]), _cell(row["supervised"]), _cell(row["annealed"])) for row in result["curve"]]
     yield table(("labelled", "supervised", "annealed"), rows, left=0)
     yield from result["advice"]

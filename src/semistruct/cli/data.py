@@ -76,7 +76,7 @@ def make(
     n: Annotated[int, Option("-n", min=1, help="number of sequences")] = 500,
     seed: Annotated[int, Option(help="seed of the data")] = 0,
     to: Annotated[
-        str, Option(help="output format, such as tsv, conll, csv, jsonl, inline or text (which has no labels)")
+        str, Option(help="output format, such as tsv, conll, csv, jsonl, inline, spacy or text (which has no labels)")
     ] = "tsv",
     output: Annotated[str, Option("--output", "-o", help="file to write; '-' is standard output")] = "-",
 ) -> None:

@@ -6,46 +6,42 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
+from math import nan
 from pathlib import Path
 from typing import Any
 
 from semistruct import metrics
+from semistruct.cli import notices
+from semistruct.cli.kinds import check_order
+from semistruct.cli.mistakes import mistakes, mistakes_report
 from semistruct.cli.options import Obeying, Reading
 from semistruct.cli.output import table
-from semistruct.corpus import Corpus, Example, Labels
-from semistruct.errors import DataError, ModelError, RuleWarning, quoted
+from semistruct.corpus import Corpus, Example, Labelling, Labels
+from semistruct.errors import DataError, RuleWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
-from semistruct.formats import FORMATS, Stream, stream, write
+from semistruct.formats import FORMATS, Stream, docbin, stream, write
 from semistruct.looks import Look
 from semistruct.rules import Rules
 from semistruct.warming import warming
 
 CHUNK = 2000  # sequences labelled at a time
-ZIP = b"PK\3\4"  # the first bytes of a model file
 
 
-def check_order(model: Path, data: Iterable[str]) -> None:
-    """Refuse data in the place of the model, and a model in that of the data."""
-    order = "the model comes first, then the data"
-    for path in data:
-        if _start(path) == ZIP:
-            raise DataError.at(path, None, f"this is a model, not data; {order}")
-    if _start(model) not in (ZIP, None):
-        raise ModelError(f"{model}: not a semistruct model; {order}")
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked of labels.
 
+    corpus      obey corpus rules too, for the whole input
+    confidence  add how sure the model is of each label
+    n_best      give this many labellings of each sequence
+    """
 
-def _start(path: str | Path) -> bytes | None:
-    """The first bytes of a file; None if it cannot be read, or not twice."""
-    if path == "-" or not Path(path).is_file():
-        return None
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(ZIP))
-    except OSError:
-        return None
+    corpus: bool = False
+    confidence: bool = False
+    n_best: int | None = None
 
 
 def predict(
@@ -56,22 +52,19 @@ def predict(
     *,
     to: str | None,
     output: str,
-    corpus: bool,
-    confidence: bool,
+    wanted: Wanted,
 ) -> None:
-    """Label the inputs one chunk at a time, so that they may be larger than memory.
-
-    corpus      obey corpus rules too, for the whole input
-    confidence  add how sure the model is of each label
-    """
+    """Label the inputs one chunk at a time, so that they may be larger than memory."""
     rules = obeying.obeyed()
     check_order(model, inputs)
+    for path in inputs:
+        notices.tell(notices.of_tags(path, reading.format, reading.encoding))
     estimator = obeying.loaded(model)
     options = replace(reading.cutting(estimator.tokens_), scheme=None).options()
     first = _opened(inputs[0], options)
     streams = chain([(inputs[0], first)], ((path, _opened(path, options)) for path in inputs[1:]))
-    target = to or FORMATS[first.format].answer or first.format
-    labelled = _labelled(estimator, _read(streams, estimator.look_), rules, corpus=corpus, confidence=confidence)
+    target = to or _natural_format(first.format, output)
+    labelled = _labelled(estimator, _read(streams, estimator.look_), rules, wanted)
     try:
         write(labelled, output, target, scheme=reading.scheme)
     except KeyboardInterrupt:
@@ -93,31 +86,41 @@ def _read(streams: Iterable[tuple[str, Stream]], look: Look | None) -> Iterator[
             yield source_name(path), example
 
 
+def _natural_format(format: str, output: str) -> str:
+    """The format of the input, unless the name of the output says otherwise; plain text gets tags."""
+    if docbin.is_meant(output, None):
+        return docbin.NAME
+    if format == docbin.NAME:
+        return "inline"
+    return FORMATS[format].answer or format
+
+
 def _labelled(
-    estimator: Any,
-    examples: Iterator[tuple[str, Example]],
-    rules: Rules | bool,
-    *,
-    corpus: bool = False,
-    confidence: bool = False,
+    estimator: Any, examples: Iterator[tuple[str, Example]], rules: Rules | bool, wanted: Wanted
 ) -> Iterator[Example]:
     """The examples, which come with the names of their files, with the labels of the model."""
     obeyed = estimator.model_.rules_to_obey(rules)
     with warming(*(() if obeyed is None else ("search",))):
-        yield from _chunks(estimator, examples, obeyed, corpus=corpus, confidence=confidence)
+        while part := list(islice(examples, None if wanted.corpus else CHUNK)):
+            with _naming([example.where(source) for source, example in part]):
+                found = _best(estimator, [example.tokens for _, example in part], obeyed, wanted)
+            for (_, example), best in zip(part, found, strict=True):
+                several = None if wanted.n_best is None else best
+                yield replace(example, labels=best[0].labels, confidence=best[0].confidence, n_best=several)
 
 
-def _chunks(
-    estimator: Any, examples: Iterator[tuple[str, Example]], obeyed: Rules | None, *, corpus: bool, confidence: bool
-) -> Iterator[Example]:
-    """The same, one chunk after the other."""
-    while part := list(islice(examples, None if corpus else CHUNK)):
-        X = [example.tokens for _, example in part]
-        with _naming([example.where(source) for source, example in part]):
-            found = estimator.predict(X, rules=False if obeyed is None else obeyed, corpus=corpus)
-        margins = [c.tolist() for c in estimator.confidence(X, found)] if confidence else [None] * len(X)
-        for (_, example), labels, values in zip(part, found, margins, strict=True):
-            yield replace(example, labels=labels, confidence=values)
+def _best(estimator: Any, X: list[Any], obeyed: Rules | None, wanted: Wanted) -> list[list[Labelling]]:
+    """The best labellings of each sequence, one unless more are wanted; a single one has no score."""
+    under: Any = False if obeyed is None else obeyed
+    if wanted.n_best is None:
+        found = [[(labels, nan)] for labels in estimator.predict(X, rules=under, corpus=wanted.corpus)]
+    else:
+        found = estimator.predict(X, rules=under, n_best=wanted.n_best)
+    if not wanted.confidence:
+        return [[Labelling(*one) for one in best] for best in found]
+    pairs = [(x, labels) for x, best in zip(X, found, strict=True) for labels, _ in best]
+    sure = iter(estimator.confidence([x for x, _ in pairs], [labels for _, labels in pairs]))
+    return [[Labelling(*one, next(sure).tolist()) for one in best] for best in found]
 
 
 @contextmanager
@@ -132,16 +135,25 @@ def _naming(places: list[str]) -> Iterator[None]:
         warnings.warn(warning, stacklevel=3)
 
 
-def evaluate(model: Path, data: Path, reading: Reading, obeying: Obeying, *, unseen_labels: bool) -> dict[str, Any]:
-    """All scores of a model on labelled data, and how often its labels break the rules."""
+def evaluate(
+    model: Path,
+    data: Path,
+    reading: Reading,
+    obeying: Obeying,
+    *,
+    unseen_labels: bool,
+    n_worst: int | None = None,
+) -> dict[str, Any]:
+    """All scores of a model on labelled data, how often its labels break the rules, and the worst sequences."""
     rules, estimator = obeying.obeyed(), obeying.loaded(model)
     gold = reading.cutting(estimator.tokens_).corpus(data)
     if estimator.look_ is not None:
         estimator.look_.warn_of_difference(gold.source, gold.tokens)
     if not unseen_labels:
         _refuse_unseen(gold, estimator.model_.labels)
+    notices.tell(notices.of_evaluation(estimator.card_, gold, estimator.model_.labels))
     began = time.perf_counter()
-    predicted = [example.labels for example in _labelled(estimator, ((gold.source, e) for e in gold), rules)]
+    predicted = [example.labels for example in _labelled(estimator, ((gold.source, e) for e in gold), rules, Wanted())]
     seconds = time.perf_counter() - began
     obeyed = estimator.model_.rules_to_obey(rules)
     counted = estimator.model_.rules if obeyed is None else obeyed
@@ -150,7 +162,9 @@ def evaluate(model: Path, data: Path, reading: Reading, obeying: Obeying, *, uns
         scores = metrics.evaluate(gold.labels, predicted)
     except DataError as err:
         raise DataError.at(gold.source, None, str(err)) from None
-    under = {"rules": obeyed is not None, "broken": broken}
+    under: dict[str, Any] = {"rules": obeyed is not None, "broken": broken}
+    if n_worst is not None:
+        under["mistakes"] = mistakes(estimator, gold, predicted, counted, n_worst)
     return {"model": str(model), "data": gold.source, "seconds": seconds, **scores, **under}
 
 
@@ -176,7 +190,7 @@ def _refuse_unseen(gold: Corpus, labels: Sequence[str]) -> None:
         raise DataError(f"{where}: the model has never seen the label {quoted(label)}; {hint}")
 
 
-def evaluation_report(result: dict[str, Any]) -> Iterator[Any]:
+def evaluation_report(result: dict[str, Any], *, list_mistakes: bool = False) -> Iterator[Any]:
     span = result["span_f1"]
     yield f"token accuracy     {result['token_accuracy']:7.2%}   ({result['n_tokens']} tokens)"
     yield f"sequence accuracy  {result['sequence_accuracy']:7.2%}   ({result['n_sequences']} sequences)"
@@ -188,6 +202,8 @@ def evaluation_report(result: dict[str, Any]) -> Iterator[Any]:
     yield table(("label", "precision", "recall", "F1", "support"), rows)
     if result["broken"] is not None:
         yield from _broken_report(result)
+    if list_mistakes:
+        yield from mistakes_report(result["mistakes"])
 
 
 def _broken_report(result: dict[str, Any]) -> Iterator[Any]:

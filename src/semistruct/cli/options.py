@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import wraps
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
+from typer.core import TyperCommand
 
 from semistruct.errors import ParameterError, quoted
 
@@ -33,9 +35,27 @@ Trust = Annotated[
     list[str] | None,
     Option(help="a Python module whose functions the model may call; may be given several times"),
 ]
+MetricName = Annotated[
+    str | None,
+    Option("--metric", help="what parameters are chosen by: token, sequence (whole sequences) or span; default: token"),
+]
 Jobs = Annotated[int | None, Option(min=1, help="number of threads; default: all cores; does not change the result")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="show no progress")]
 AsJson = Annotated[bool, Option("--json", help="print one JSON object")]
+
+
+WORST = 10
+"""How many sequences `--errors` shows, unless a number follows it."""
+
+
+class OptionalNumber(TyperCommand):
+    """A command whose option `--errors` may stand alone."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        given = []
+        for word, after in pairwise([*args, ""]):
+            given += [word, str(WORST)] if word == "--errors" and not after.lstrip("-").isdigit() else [word]
+        return super().parse_args(ctx, given)
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -67,7 +87,7 @@ class Reading:
         str | None,
         Option(
             help="tsv, conll, transposed, csv, csv-texts, jsonl, json, doccano, prodigy, label-studio, huggingface, "
-            "inline or text; default: recognised by the content"
+            "inline, text or spacy; default: recognised by the content"
         ),
     ] = None
     label_column: Annotated[
@@ -127,9 +147,15 @@ class Reading:
         return replace(self, tokens=self.tokens or tokens)
 
     def corpus(self, path: Path) -> Corpus:
+        from semistruct.cli import notices
+        from semistruct.cli.kinds import check_data
         from semistruct.formats import read
 
-        return read(path, **self.options())
+        if self.format is None:
+            check_data(path)
+        found = read(path, **self.options())
+        notices.tell(notices.of_tags(path, self.format, self.encoding))
+        return found
 
 
 @dataclass(frozen=True)
@@ -189,6 +215,8 @@ class BesideModel:
 def rules_of(path: str | None) -> Rules | None:
     if path is None:
         return None
+    from semistruct.cli.kinds import check_rules
     from semistruct.rules import Rules
 
+    check_rules(path)
     return Rules.from_file(path)

@@ -19,8 +19,8 @@ def watching(quiet: bool) -> Iterator[Watch | None]:
             nonlocal dev
             if progress.step != "point":
                 update(line(progress) + dev)
-            elif progress.details["dev_accuracy"] is not None:
-                dev = f"  dev {progress.details['dev_accuracy']:.1%}"
+            elif progress.details["dev_score"] is not None:
+                dev = f"  dev {progress.details['dev_score']:.1%}"
 
         yield show if update else None
 

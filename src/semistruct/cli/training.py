@@ -9,23 +9,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from semistruct import metrics
+from semistruct.cli import notices
 from semistruct.cli.describing import method_of
 from semistruct.cli.options import BesideModel
 from semistruct.cli.output import check_writable, table
 from semistruct.cli.progress import watching
 from semistruct.corpus import Corpus
-from semistruct.errors import DataError, ParameterError, quoted
+from semistruct.errors import DataError, ParameterError
 from semistruct.fitting.path import PathMethod
 from semistruct.looks import Look
 from semistruct.methods import METHODS
-from semistruct.rules import Rules
+from semistruct.metrics import METRICS
 from semistruct.warming import warming
 
 BEFORE = ("rule", "before", "after")  # columns of tables in the report
 SHOWN = 8  # rules that a table of the report shows
 OPTIONS = {  # for parameters with an option of their own
     "C": "-C", "features": "--features (-f)", "rules": "--rules (-r)", "select": "--select",
-    "random_state": "--seed", "n_jobs": "--jobs",
+    "metric": "--metric", "random_state": "--seed", "n_jobs": "--jobs",
 }  # fmt: skip
 
 
@@ -63,7 +65,7 @@ def train(
             raise DataError.at(corpus.source, None, "no token has a label")
     estimator: Any = chosen(**_accepted(name, params))
     further = _further(name, data, beside)
-    _warn_of_unseen(data, params["rules"])
+    notices.tell(notices.of_training(data.labelled, data.pools, data.dev, params["rules"]))
     look = Look.of(data.labelled.tokens)
     for corpus in filter(None, (*data.pools, data.dev)):
         look.warn_of_difference(corpus.source, corpus.tokens)
@@ -71,10 +73,12 @@ def train(
     parts = chosen.compiles if data.pools else ()
     with watching(quiet) as watch, warnings.catch_warnings(), warming(*parts):
         warnings.filterwarnings("ignore", "interrupted")  # `end` says more
+        warnings.filterwarnings("ignore", ".* dev sequences are also")  # so do notices
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
     seconds = time.perf_counter() - began
     estimator.tokens_ = data.tokens
-    card = {"data": _about(data), "token_accuracy": _scores(estimator, data), "C": getattr(estimator, "C_", None)}
+    card = {"data": _about(data), "metric": estimator.metric, **_scores(estimator, data)}
+    card["C"] = getattr(estimator, "C_", None)
     estimator.save(output, card=card)
     if beside.plot is not None:
         _draw(beside.plot, estimator, output)
@@ -92,29 +96,26 @@ def _about(data: Data) -> dict[str, Any]:
     return about
 
 
-def _scores(estimator: Any, data: Data) -> dict[str, float]:
-    """Token accuracies by the data they are for."""
-    scores = {"train": estimator.score(data.labelled.tokens, data.labelled.labels)}
+def _scores(estimator: Any, data: Data) -> dict[str, dict[str, float | None]]:
+    """Token accuracies, and what else parameters were chosen by, by the data they are for."""
+    parts = {"train": (data.labelled, False)}
     if data.dev is not None:
-        scores["dev"] = estimator.score(data.dev.tokens, data.dev.labels)
+        parts["dev"] = (data.dev, False)
         if estimator.model_.rules is not None:
-            scores["dev, under the rules"] = estimator.score(data.dev.tokens, data.dev.labels, rules=True)
-    return scores
-
-
-def _warn_of_unseen(data: Data, rules: Rules | None) -> None:
-    """Warn of labels that only the dev data has: a typing error, or too few labelled sequences."""
-    known = (rules or Rules([])).all_labels(data.labelled.label_set)
-    for label, where in data.dev.unseen(known).items() if data.dev else ():
-        problem = f"no labelled sequence has the label {quoted(label)}; on dev data it counts as an error"
-        warnings.warn(f"{where}: {problem}", stacklevel=2)
+            parts["dev, under the rules"] = (data.dev, True)
+    found = {
+        name: metrics.standing(corpus.labels, estimator.predict(corpus.tokens, rules=rules), estimator.metric)
+        for name, (corpus, rules) in parts.items()
+    }
+    return {key: {name: row[key] for name, row in found.items()} for key in found["train"]}
 
 
 def _draw(plot: Path, estimator: Any, output: Path) -> None:
     from semistruct.report.plots import path_of_models
 
     try:
-        path_of_models(plot, estimator.path_, estimator.history_, (estimator.axis, estimator.axis_text))
+        axis, words = (estimator.axis, estimator.axis_text), METRICS[estimator.metric].words
+        path_of_models(plot, estimator.path_, estimator.history_, axis, words)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"the model is in {output}, the plot is not complete") from None
 
@@ -189,13 +190,16 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
         f"in {result['seconds']:.1f} s with {result['features']} features"
     )
     yield from _path_report(result) if result["path"] else _supervised_report(result)
+    chosen_by = [METRICS[name] for name in dict.fromkeys((result["metric"], "token"))]
     for row in result["search"] or ():
         chosen = "  <- chosen" if row["C"] == result["C"] else ""
-        yield f"  C = {row['C']:<5g} token accuracy {row['token_accuracy']:.2%} on held-out data{chosen}"
-    for name, score in result["token_accuracy"].items():
-        if name != "train":
-            yield f"token accuracy on {name}: {score:.2%}"
-    yield f"(on the training data itself: {result['token_accuracy']['train']:.2%})"
+        scores = ", ".join(f"{metric.words} {_share(row[metric.key])}" for metric in chosen_by)
+        yield f"  C = {row['C']:<5g} {scores} on held-out data{chosen}"
+    for metric in chosen_by:
+        for name, score in result[metric.key].items():
+            if name != "train":
+                yield f"{metric.words} on {name}: {_share(score)}"
+    yield f"(on the training data itself: {_share(result['token_accuracy']['train'])})"
     yield f"model written to {result['model']}"
 
 
@@ -213,12 +217,15 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
     weight = "" if result["C"] is None else f"C = {result['C']:g}; "
     method: Any = METHODS[result["method"]]
     yield f"{weight}the path, by the {method.axis_text}:"
+    measured = {"dev_score": f"dev {METRICS[result['metric']].words}", "dev_accuracy": "dev token accuracy"}
+    if result["metric"] == "token":
+        measured = {"dev_accuracy": "dev accuracy"}
     points = []
     for point in result["path"]:
         place = "supervised" if point[axis] is None else f"{point[axis]:.3g}"
-        accuracy = "-" if point["dev_accuracy"] is None else f"{point['dev_accuracy']:.2%}"
-        points.append((place, accuracy, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else ""))
-    yield table((axis, "dev accuracy", "known mistakes per sequence", ""), points)
+        scores = [_share(point[key]) for key in measured]
+        points.append((place, *scores, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else ""))
+    yield table((axis, *measured.values(), "known mistakes per sequence", ""), points)
     if result["path"][0]["chosen"] and len(result["path"]) > 1:
         yield "the pool did not help, so this is the supervised model"
     broken = [row for row in result["explanation"]["rules"] if row["before"] or row["after"]]
@@ -231,6 +238,10 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
             rows = _most(rows, part.before) if part.largest_first else rows[:SHOWN]
             columns = (part.before, part.after)
             yield table(BEFORE, [(row["rule"], *(f"{row[key]:.{part.digits}f}" for key in columns)) for row in rows])
+
+
+def _share(score: float | None) -> str:
+    return "-" if score is None else f"{score:.2%}"
 
 
 def _most(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from semistruct.errors import DataError, ParameterError
 from semistruct.experiments import statistics
 from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.methods.ssvm import SSVM
+from semistruct.metrics import METRICS, scorer
 from semistruct.rules import Rules
 
 FIRST, MOST = 5, 6  # the smallest size, and the number of sizes
@@ -27,12 +28,13 @@ METHODS = ("supervised", "annealed")
 
 @dataclass(frozen=True)
 class Curve:
-    """scores[method][k] holds the token accuracies of the parts for sizes[k] labelled sequences."""
+    """scores[method][k] holds the scores of the parts, by the metric, for sizes[k] labelled sequences."""
 
     sizes: list[int]
     scores: dict[str, list[list[float]]]
     rules: bool
     unlabelled: int
+    metric: str = "token"
 
     def mean(self, method: str, k: int) -> float:
         return statistics.mean(self.scores[method][k])
@@ -71,12 +73,14 @@ def learning_curve(
     folds: int = 5,
     sizes: Sequence[int] | None = None,
     seed: int = 0,
+    metric: str = "token",
     show: Callable[[int, int], None] | None = None,
     **params: Any,
 ) -> Curve:
     """The curve; without a pool, the sequences that were not drawn are used as one.
 
     show    is called with the number of fits done and the number of all fits
+    metric  of the curve, which C is chosen by too
     params  of both methods, such as features and n_jobs
     """
     known = [i for i, row in enumerate(labelled.labels) if row is not None and None not in row]
@@ -97,13 +101,13 @@ def learning_curve(
         for k, n in enumerate(chosen):
             learn = [labelled.tokens[i] for i in rest[:n]], [labelled.labels[i] for i in rest[:n]]
             unlabelled = [labelled.tokens[i] for i in rest[n:]] if pool is None else pool
-            given = {"C": "auto", "rules": rules, **params}
+            given = {"C": "auto", "rules": rules, "metric": metric, **params}
             for method in METHODS:
                 if show:
                     show(done, total)
                 scores[method][k].append(_score(method, given, learn, unlabelled, test))
                 done += 1
-    return Curve(chosen, scores, rules is not None, 0 if pool is None else len(pool))
+    return Curve(chosen, scores, rules is not None, 0 if pool is None else len(pool), metric)
 
 
 def _score(method: str, given: dict[str, Any], learn: Any, unlabelled: Sequence[Any], test: Any) -> float:
@@ -115,7 +119,7 @@ def _score(method: str, given: dict[str, Any], learn: Any, unlabelled: Sequence[
             model = AnnealedSSVM(**given).fit(*learn, pool=unlabelled)
     if model.stop_ == "interrupted":
         raise KeyboardInterrupt
-    return float(model.score(*test, rules=given["rules"] is not None))
+    return scorer(given["metric"], rules=given["rules"] is not None)(model, *test)
 
 
 def advice(curve: Curve) -> list[str]:
@@ -123,7 +127,8 @@ def advice(curve: Curve) -> list[str]:
     last = len(curve.sizes) - 1
     n, (supervised, annealed) = curve.sizes[last], (curve.mean(method, last) for method in METHODS)
     better = "annealed" if annealed >= supervised else "supervised"
-    out = [f"With {n} labelled sequences: annealed {annealed:.1%}, supervised {supervised:.1%} of tokens right."]
+    words = METRICS[curve.metric].words
+    out = [f"With {n} labelled sequences the {words} is {annealed:.1%} (annealed) and {supervised:.1%} (supervised)."]
     few, many = (
         next((m for k, m in enumerate(curve.sizes) if curve.mean(method, k) >= supervised), n)
         for method in ("annealed", "supervised")

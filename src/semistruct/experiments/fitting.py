@@ -37,7 +37,7 @@ class Setup:
         if self.learn_rules == self.predict_rules and estimator.model_.rules is not None:
             return estimator.model_.rules
         model = replace(estimator.model_, rules=self.predict_rules)
-        return for_prediction(model, len(self.learn[0]), self.dev, self.n_jobs) or self.predict_rules
+        return for_prediction(model, len(self.learn[0]), self.dev, estimator.metric, self.n_jobs) or self.predict_rules
 
 
 @dataclass(frozen=True)

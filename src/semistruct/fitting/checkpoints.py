@@ -121,7 +121,7 @@ class Checkpoint:
         if not 0 <= state.stage <= self.n_stages:
             raise ValueError(f"it is at stage {state.stage} of {self.n_stages}")
         points = [
-            Point(chain(f"point{i}."), row["place"], labels(f"point{i}."), row["dev_accuracy"], row["mistakes"])
+            Point(chain=chain(f"point{i}."), labels=labels(f"point{i}."), **row)
             for i, row in enumerate(record["points"])
         ]
         return state, points

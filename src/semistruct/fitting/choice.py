@@ -10,6 +10,7 @@ from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import decode
 from semistruct.fitting.data import DevData
 from semistruct.fitting.learners import Learner
+from semistruct.fitting.measure import Measure
 
 FOLDS = 5
 ONE_FOLD_FROM = 1000  # from this many sequences on, a single fold is held out: it is large enough
@@ -17,37 +18,47 @@ ONE_FOLD_FROM = 1000  # from this many sequences on, a single fold is held out: 
 Known = tuple[SequenceBatch, np.ndarray]
 
 
-def choose_C(C: float | str, learner: Learner, *data: Any) -> tuple[float, list[dict[str, float]]]:
-    """(C, the accuracies it was chosen by): for "auto" the best of a grid, the default if nothing can be held out.
+def choose_C(C: float | str, learner: Learner, measure: Measure, *data: Any) -> tuple[float, list[dict[str, Any]]]:
+    """(C, the scores it was chosen by): for "auto" the best of a grid, the default if nothing can be held out.
 
     data  the further arguments of `search_C`
     """
     if not isinstance(C, str):
         return float(C), []
-    found = search_C(learner, *data)
-    return max(found, key=lambda row: row["token_accuracy"], default={"C": learner.default_C})["C"], found
+    found = search_C(learner, measure, *data)
+    return max(found, key=measure.rank, default={"C": learner.default_C})["C"], found
 
 
 def search_C(
-    learner: Learner, data: Known, dev: DevData | None, weight: np.ndarray, seed: int, n_jobs: int | None = None
-) -> list[dict[str, float]]:
-    """The token accuracy on held-out data for each C of the grid; empty if there is nothing to hold out.
+    learner: Learner,
+    measure: Measure,
+    data: Known,
+    dev: DevData | None,
+    weight: np.ndarray,
+    seed: int,
+    n_jobs: int | None = None,
+) -> list[dict[str, Any]]:
+    """The scores on held-out data for each C of the grid; empty if there is nothing to hold out.
 
     data is (batch, known labels); weight (n,) multiplies C.  Each path goes from small to large C and starts
     every problem where the last one ended.
     """
-    grid = learner.grid
-    right, total = np.zeros(len(grid)), 0
-    for train, held, part in _folds(data, dev, weight, seed):
+    folds = _folds(data, dev, weight, seed)
+    found: list[list[np.ndarray]] = [[] for _ in learner.grid]
+    for train, held, part in folds:
         start: Any = None
-        counted = held[1] != UNKNOWN
-        total += int(counted.sum())
-        for k, C in enumerate(grid):
+        for C, labels in zip(learner.grid, found, strict=True):
             learned = learner.learn(*train, C * part, rough=True, start=start)
             start = learned.start
-            found, _ = decode(held[0], learned.chain, n_jobs=n_jobs)
-            right[k] += np.sum(found[counted] == held[1][counted])
-    return [{"C": C, "token_accuracy": float(r / total)} for C, r in zip(grid, right, strict=True)] if total else []
+            labels.append(decode(held[0], learned.chain, n_jobs=n_jobs)[0])
+    known = np.concatenate([held[1] for _, held, _ in folds]) if folds else np.empty(0)
+    if not (known != UNKNOWN).any():
+        return []
+    lengths = [n for _, held, _ in folds for n in held[0].lengths.tolist()]
+    return [
+        {"C": C, **measure.standing(known, np.concatenate(labels), lengths)}
+        for C, labels in zip(learner.grid, found, strict=True)
+    ]
 
 
 def _folds(data: Known, dev: DevData | None, weight: np.ndarray, seed: int) -> list[tuple[Known, Known, np.ndarray]]:

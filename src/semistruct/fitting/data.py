@@ -12,7 +12,7 @@ import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.corpus import check_labels, listed
-from semistruct.errors import DataError, RuleWarning, nearest, quoted
+from semistruct.errors import DataError, RuleWarning, nearest, quoted, some_of
 from semistruct.features import Encoder
 from semistruct.features.encoder import form_of
 from semistruct.params import LARGEST
@@ -122,11 +122,12 @@ def _warn_of_strange_labels(seen: set[str], declared: set[str]) -> None:
     strange = sorted(seen - declared)
     if len(strange) >= len(seen & declared):
         return  # the rules declare further labels only
-    for label in strange:
-        near = nearest(label, declared)
-        hint = f"did you mean {quoted(near)}?" if near else "if it is right, add it there"
-        problem = f"label {quoted(label)} of the data is not among the labels of the rules; {hint}"
-        warnings.warn(problem, RuleWarning, stacklevel=4)
+    if not strange:
+        return
+    near = {label: nearest(label, declared) for label in strange}
+    named = [quoted(label) + (f" (did you mean {quoted(like)}?)" if like else "") for label, like in near.items()]
+    problem = f"labels of the data that are not among the labels of the rules: {some_of(named)}"
+    warnings.warn(f"{problem}; if they are right, add them there", RuleWarning, stacklevel=4)
 
 
 def refuse_rules_about_words(rules: Rules | None, X: Sequence[Any], labels: Sequence[str]) -> None:

@@ -52,6 +52,7 @@ class SequenceLabeller(BaseEstimator):
     C: float | str
     features: FeatureSet
     rules: Rules | None
+    metric: str
     n_jobs: int | None
     random_state: Any
     model_: Model

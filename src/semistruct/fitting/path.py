@@ -21,6 +21,7 @@ from semistruct.fitting.data import DevData, Pairs, check_data, checked_dev, is_
 from semistruct.fitting.explanation import explain
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
+from semistruct.fitting.measure import Measure
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
@@ -56,9 +57,8 @@ class Run:
     def note_point(self, point: Point, count: int) -> None:
         """Report one more point of the path to `watch`."""
         if self.watch:
-            details = {"dev_accuracy": point.dev_accuracy, "mistakes": point.mistakes}
             seconds = time.perf_counter() - self.began
-            self.watch(Progress("point", count, None, seconds, place=self._place(), details=details))
+            self.watch(Progress("point", count, None, seconds, place=self._place(), details=point.measured))
 
     def _place(self, rounds: int = 1) -> Place:
         stage = self.state.stage
@@ -85,6 +85,8 @@ class PathMethod(SequenceLabeller):
     select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
         fewest known mistakes (see `semistruct.fitting.points`); "last"; "auto": "dev" if there is dev data, else
         "labels-free".  The supervised start is a point too, so that a pool that hurts is ignored.
+    metric : what the point, C and the weights of rules are chosen by where labels are held out: "token" or "sequence"
+        accuracy, or F1 of a "span"; token accuracy decides among equals
     n_jobs : threads, None for all; does not change the result
     random_state : seed of what is left to chance: the order in which examples are visited, the folds of
         cross-validation
@@ -95,7 +97,7 @@ class PathMethod(SequenceLabeller):
     labels_ : the labels of the sequences without labels at the chosen point, those of X (y is None) first
     C_, search_ : as for `SupervisedMethod`
     history_ : list of dicts, one per half-step
-    path_ : list of dicts, one per point: where it is, dev_accuracy, mistakes, chosen
+    path_ : list of dicts, one per point: where it is, dev_score (the metric), dev_accuracy, mistakes, chosen
     explanation_ : the rules that the supervised model broke, those still broken, and which labels changed
     stop_ : "finished" or "interrupted"
     """
@@ -105,6 +107,7 @@ class PathMethod(SequenceLabeller):
     keep_models = False
     rules: Rules | None = None
     select: str = "auto"
+    metric: str = "token"
     n_jobs: int | None = None
     random_state: int | np.random.RandomState | None = 0
 
@@ -130,7 +133,6 @@ class PathMethod(SequenceLabeller):
         check_params(self)
         X, y = check_data(X, y)
         dev, pool = checked_dev(dev), None if pool is None else sequences(pool, "pool", like=form_of(X) if X else None)
-        self.data_ = origin(X, y, dev, pool)
         self._note_tokens(X)
         if resume and checkpoint is None:
             raise ParameterError("resume=True needs checkpoint, the folder to continue from")
@@ -138,10 +140,12 @@ class PathMethod(SequenceLabeller):
         if select == "dev" and dev is None:
             raise ParameterError(f"{type(self).__name__}(select='dev'): there is no dev data")
         task = Task.of(X, y, pool, features=self._templates(), rules=self._matched_rules(), sample_weight=sample_weight)
+        self.data_ = origin(X, y, dev, pool)
         self._check_task(task)
         held_out = DevData.of(dev, task.encoder, task.labels)
         _warn_of_overlap(X, y, dev)
-        judge = Judge.of(task, held_out, select, for_judging(self.rules, int(task.has_labels.sum())), self.n_jobs)
+        rules = for_judging(self.rules, int(task.has_labels.sum()))
+        judge = Judge.of(task, held_out, select, Measure(self.metric, task.labels), rules, self.n_jobs)
         start = State(self._start(task, held_out))
         stages = self._stages(task)
         run = Run(start, self.axis, stages, watch)
@@ -189,8 +193,8 @@ class PathMethod(SequenceLabeller):
         """The supervised model, with the best C if C is to be chosen."""
         learner = self._start_learner(len(task.labels))
         batch, known, weight = task.labelled
-        seed = seed_from(self.random_state)
-        self.C_, self.search_ = choose_C(self.C, learner, (batch, known), dev, weight, seed, self.n_jobs)
+        seed, measure = seed_from(self.random_state), Measure(self.metric, task.labels)
+        self.C_, self.search_ = choose_C(self.C, learner, measure, (batch, known), dev, weight, seed, self.n_jobs)
         return learner.learn(batch, known, self.C_ * weight).chain
 
     def _stages(self, task: Task) -> list[float]:
@@ -207,7 +211,8 @@ class PathMethod(SequenceLabeller):
     def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
         best = judge.best(points)
         model = self._model(task, points[best].chain)
-        self.model_ = replace(model, rules=for_prediction(model, int(task.has_labels.sum()), dev, self.n_jobs))
+        rules = for_prediction(model, int(task.has_labels.sum()), dev, self.metric, self.n_jobs)
+        self.model_ = replace(model, rules=rules)
         self.history_ = state.history
         self.path_ = [{**point.row(self.axis), "chosen": i == best} for i, point in enumerate(points)]
         labels, names = points[best].labels, np.array(task.labels, object)

@@ -17,6 +17,7 @@ from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import DataError
 from semistruct.fitting.data import DevData
+from semistruct.fitting.measure import Measure
 from semistruct.fitting.task import Task
 from semistruct.rules import Rules
 from semistruct.rules.tables import RuleTables
@@ -27,16 +28,24 @@ DEV_WIDTH = 64  # of the search under rules on dev data
 
 @dataclass(frozen=True)
 class Point:
-    """A model on the path; labels are those of the open sequences.  The supervised start has no place and no labels."""
+    """A model on the path; labels are those of the open sequences.  The supervised start has no place and no labels.
+
+    dev_score, dev_accuracy  on dev data: the metric to choose by, and the token accuracy
+    """
 
     chain: ChainWeights
     place: float | None
     labels: np.ndarray | None
+    dev_score: float | None
     dev_accuracy: float | None
     mistakes: float
 
     def row(self, axis: str) -> dict[str, Any]:
-        return {axis: self.place, "dev_accuracy": self.dev_accuracy, "mistakes": self.mistakes}
+        return {axis: self.place, **self.measured}
+
+    @property
+    def measured(self) -> dict[str, float | None]:
+        return {key: getattr(self, key) for key in ("dev_score", "dev_accuracy", "mistakes")}
 
 
 @dataclass(frozen=True)
@@ -46,36 +55,40 @@ class Judge:
     task: Task
     dev: tuple[DevData, RuleTables] | None
     select: str
+    measure: Measure
     n_jobs: int | None
 
     @classmethod
-    def of(cls, task: Task, dev: DevData | None, select: str, rules: Rules, n_jobs: int | None) -> Judge:
+    def of(
+        cls, task: Task, dev: DevData | None, select: str, measure: Measure, rules: Rules, n_jobs: int | None
+    ) -> Judge:
         """Dev data is labelled under the rules."""
         if dev is None:
-            return cls(task, None, select, n_jobs)
+            return cls(task, None, select, measure, n_jobs)
         if not (dev.known != UNKNOWN).any():
             raise DataError("dev data: no token has a label that occurs in the training data")
-        return cls(task, (dev, rules.compile(dev.X, task.labels)), select, n_jobs)
+        return cls(task, (dev, rules.compile(dev.X, task.labels)), select, measure, n_jobs)
 
     def point(self, chain: ChainWeights, place: float | None, labels: np.ndarray | None) -> Point:
         """A model as a point."""
-        return Point(chain, place, labels, self._dev_accuracy(chain), self._mistakes(chain))
+        score, accuracy = self._on_dev(chain)
+        return Point(chain, place, labels, score, accuracy, self._mistakes(chain))
 
     def best(self, points: list[Point]) -> int:
         """The number of the point to take; among equally good ones the last."""
         if self.select == "last":
             return len(points) - 1
         if self.select == "dev":
-            return max(range(len(points)), key=lambda i: (points[i].dev_accuracy or 0.0, i))
+            return max(range(len(points)), key=lambda i: (points[i].dev_score, points[i].dev_accuracy, i))
         return min(range(len(points)), key=lambda i: (points[i].mistakes, -i))
 
-    def _dev_accuracy(self, chain: ChainWeights) -> float | None:
+    def _on_dev(self, chain: ChainWeights) -> tuple[float, float] | tuple[None, None]:
+        """(the metric, the token accuracy)."""
         if self.dev is None:
-            return None
+            return None, None
         dev, tables = self.dev
         found = find_best(dev.batch, chain, tables, width=DEV_WIDTH, n_jobs=self.n_jobs).labels[0]
-        counted = dev.known != UNKNOWN
-        return float(np.mean(found[counted] == dev.known[counted]))
+        return self.measure.rank(self.measure.standing(dev.known, found, dev.batch.lengths.tolist()))
 
     def _mistakes(self, chain: ChainWeights) -> float:
         task, tables = self.task, self.task.tables

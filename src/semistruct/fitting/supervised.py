@@ -23,6 +23,7 @@ from semistruct.fitting.data import (
 )
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
+from semistruct.fitting.measure import Measure
 from semistruct.fitting.trust import for_prediction
 from semistruct.model import Model
 from semistruct.params import check_params, seed_from
@@ -41,19 +42,22 @@ class SupervisedMethod(SequenceLabeller):
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
     rules : Rules; they do not change what is learned, but `predict(X, rules=True)` obeys them, hard
         ones always and others as far as `semistruct.fitting.trust` makes them weigh
+    metric : what C and the weights of rules are chosen by, on dev data or by cross-validation: "token" or "sequence"
+        accuracy, or F1 of a "span"; token accuracy decides among equals
     n_jobs : threads, None for all; does not change the result
 
     Attributes
     ----------
     model_ : labels, features and weights
     C_ : the C that was used
-    search_ : with C="auto", the token accuracy seen for each C
+    search_ : with C="auto", the token accuracy, and the metric, seen for each C
     history_ : list of dicts, one per record of the learner
     stop_ : why the learner stopped: "converged" or the limit it reached
     """
 
     features: FeatureSet = "default"
     rules: Rules | None = None
+    metric: str = "token"
     n_jobs: int | None = None
 
     def fit(
@@ -90,11 +94,12 @@ class SupervisedMethod(SequenceLabeller):
         learner = self.learner(len(labels), watch)
         held_out = DevData.of(dev, encoder, labels)
         seed = seed_from(self.random_state)
-        self.C_, self.search_ = choose_C(self.C, learner, (batch, known), held_out, weight, seed, self.n_jobs)
+        measure = Measure(self.metric, labels)
+        self.C_, self.search_ = choose_C(self.C, learner, measure, (batch, known), held_out, weight, seed, self.n_jobs)
         learned = learner.learn(batch, known, self.C_ * weight)
         self.history_, self.stop_ = [record.row() for record in learned.history], learned.stop
         model = Model(labels, encoder, learned.chain, self.rules).compact()
-        self.model_ = replace(model, rules=for_prediction(model, len(y), dev, self.n_jobs))
+        self.model_ = replace(model, rules=for_prediction(model, len(y), dev, self.metric, self.n_jobs))
         return self
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> Learner:

@@ -33,7 +33,7 @@ def for_judging(rules: Rules | None, n_labelled: int) -> Rules:
     return Rules([]) if rules is None else rules.softened(weight_by_labels(n_labelled))
 
 
-def for_prediction(model: Model, n_labelled: int, dev: Pairs | None, n_jobs: int | None) -> Rules | None:
+def for_prediction(model: Model, n_labelled: int, dev: Pairs | None, metric: str, n_jobs: int | None) -> Rules | None:
     """The rules of a model with weights for prediction: the best of a grid on dev data, or by the number of labels.
 
     Among equally good weights the largest is taken.
@@ -42,7 +42,8 @@ def for_prediction(model: Model, n_labelled: int, dev: Pairs | None, n_jobs: int
     if rules is None or dev is None:
         return None if rules is None else for_judging(rules, n_labelled)
 
-    def accuracy(weight: float) -> tuple[float, float]:
-        return metrics.token_accuracy(dev[1], model.predict(dev[0], n_jobs, rules.softened(weight))), weight
+    def rank(weight: float) -> tuple[float, float, float]:
+        found = model.predict(dev[0], n_jobs, rules.softened(weight))
+        return *metrics.rank(metrics.standing(dev[1], found, metric), metric), weight
 
-    return rules.softened(max(map(accuracy, GRID))[1])
+    return rules.softened(max(GRID, key=rank))

@@ -15,6 +15,7 @@ from typing import IO, TextIO
 from semistruct.corpus import Corpus, Example
 from semistruct.errors import DataError, meant, quoted
 from semistruct.files import PathLike, checked_encoding, read_lines, replacing, source_name
+from semistruct.formats import docbin
 from semistruct.formats.base import FORMATS, Format, naming_sequence
 from semistruct.formats.detection import detect
 from semistruct.formats.marked import UNKNOWN_MARK, Reader
@@ -53,7 +54,7 @@ def read(
 ) -> Corpus:
     """All sequences of a file, or of standard input for "-".
 
-    format        a name in FORMATS; default: recognised by the content
+    format        a name in FORMATS, or "spacy"; default: recognised by the content, or by a name that ends in .spacy
     label_column  in columns: which one is the label, from 0, negative from the right; "none" if there is none;
                   in transposed: which line
     label_names   the names of labels that are numbers in the file, from 0
@@ -90,15 +91,23 @@ def stream(
     """
     source = source_name(path)
     reader = Reader(source, outside, scheme, checked_tokens(tokens), cut_tokens, label_column, label_names)
-    lines = read_lines(path, encoding)
-    if format is None:
-        sample = list(islice(lines, SAMPLE_LINES))
-        format, lines = detect("".join(sample)), chain(sample, lines)
-    examples = _named(format).parse(lines, reader)
+    if docbin.is_meant(path, format):
+        format, examples = docbin.NAME, docbin.read(path, reader)
+    else:
+        format, examples = _parsed(path, format, reader, encoding)
     first = list(islice(examples, 1))
     if not first and not may_be_empty:
         raise DataError.at(source, None, "the file is empty: it has no sequences")
     return Stream((_converted(example, scheme) for example in chain(first, examples)), format)
+
+
+def _parsed(path: PathLike, format: str | None, reader: Reader, encoding: str) -> tuple[str, Iterator[Example]]:
+    """The format of a text file and its sequences."""
+    lines = read_lines(path, encoding)
+    if format is None:
+        sample = list(islice(lines, SAMPLE_LINES))
+        format, lines = detect("".join(sample)), chain(sample, lines)
+    return format, _named(format).parse(lines, reader)
 
 
 def write(
@@ -113,10 +122,13 @@ def write(
 
     A file appears, or replaces the one of that name, only when it is complete.
     """
-    form = _named(format)
-    checked_encoding(encoding)
     if not isinstance(examples, Iterable):
         raise DataError(f"{quoted(examples)} is not a corpus, nor a list of examples")
+    if format == docbin.NAME:
+        docbin.write((_converted(example, scheme) for example in examples), target)
+        return
+    form = _named(format)
+    checked_encoding(encoding)
     with _opened(target, encoding) as out:
         for i, text in enumerate(form.pieces(_prepared(examples, form, scheme))):
             # Reading takes the first of these for a byte order mark, and skips it.
@@ -149,7 +161,7 @@ def _prepared(examples: Iterable[Example], form: Format, scheme: str | None) -> 
 
 def _named(format: str) -> Format:
     if not isinstance(format, str) or format not in FORMATS:
-        raise DataError(f"there is no format {quoted(format)}; {meant(format, FORMATS)}")
+        raise DataError(f"there is no format {quoted(format)}; {meant(format, [*FORMATS, docbin.NAME])}")
     return FORMATS[format]
 
 

@@ -10,9 +10,10 @@ unknown label, and without "labels" or "spans" the sequence has no labels.
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 from typing import Any
 
-from semistruct.corpus import Example, Labels, Token
+from semistruct.corpus import Example, Labelling, Labels, Token
 from semistruct.errors import DataError
 from semistruct.formats import marked
 from semistruct.formats.base import Sample
@@ -23,7 +24,7 @@ from semistruct.formats.records import Records, label_of, list_in, mark_of, show
 class JsonLines(Records):
     name = "jsonl"
     rank = 19
-    read_keys = ("tokens", "text", "labels", "spans", "confidence")
+    read_keys = ("tokens", "text", "labels", "spans", "confidence", "n_best")
 
     def looks_like(self, sample: Sample) -> bool:
         return sample.is_json
@@ -41,16 +42,9 @@ class JsonLines(Records):
 
         In the text form, unknown tokens are in no span, nor are those labelled "O" if no token is unknown.
         """
-        record: dict[str, Any]
-        if example.text is None or example.offsets is None:
-            record = {"tokens": example.tokens, "labels": example.labels}
-        else:
-            marks = [{"start": a, "end": b, "label": label} for label, a, b in marked.marks_of(example)]
-            record = {"text": example.text, "spans": marks}
-        if example.labels is None:
-            record.popitem()
-        if example.confidence is not None:
-            _tell_confidence(record, example.confidence, example.offsets)
+        record = _record(example)
+        if example.n_best is not None:
+            record["n_best"] = [_ranked(example, one) for one in example.n_best]
         return record
 
 
@@ -81,6 +75,27 @@ def _token(value: Any) -> Token:
 def _labels(record: dict[str, Any]) -> Labels | None:
     found = list_in(record, "labels")
     return None if found is None else marked.known(None if y is None else label_of(y) for y in found)
+
+
+def _ranked(example: Example, one: Labelling) -> dict[str, Any]:
+    """One of several labellings of an example: its labels or spans, and its score."""
+    record = _record(replace(example, labels=one.labels, confidence=one.confidence))
+    kept = {key: value for key, value in record.items() if key not in ("tokens", "text")}
+    return {"score": round(one.score, 4), **kept}
+
+
+def _record(example: Example) -> dict[str, Any]:
+    record: dict[str, Any]
+    if example.text is None or example.offsets is None:
+        record = {"tokens": example.tokens, "labels": example.labels}
+    else:
+        marks = [{"start": a, "end": b, "label": label} for label, a, b in marked.marks_of(example)]
+        record = {"text": example.text, "spans": marks}
+    if example.labels is None:
+        record.popitem()
+    if example.confidence is not None:
+        _tell_confidence(record, example.confidence, example.offsets)
+    return record
 
 
 def _tell_confidence(record: dict[str, Any], values: list[float], offsets: list[tuple[int, int]] | None) -> None:

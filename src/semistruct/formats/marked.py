@@ -70,7 +70,7 @@ class Reader:
             else:
                 marks = [_widened(m, text, offsets, how) for m in marks]
                 _check(marks, len(text))
-            labels = known(self._labels(marks, [a for a, _ in offsets], line))
+            labels = known(self.labels(marks, [a for a, _ in offsets], line))
         return Example([text[a:b] for a, b in offsets], labels, text, offsets, line, cut_by=cut_by)
 
     def ignore(self, names: Iterable[str], line: int) -> None:
@@ -87,7 +87,7 @@ class Reader:
             self.told.add(problem)
             warnings.warn(f"{self.source}:{line}: {problem}", DataWarning, stacklevel=2)
 
-    def _labels(self, marks: list[Span], starts: list[int], line: int) -> Labels:
+    def labels(self, marks: list[Span], starts: list[int], line: int) -> Labels:
         """The labels of the tokens that begin at `starts`."""
         outside = None if self.outside == UNKNOWN_MARK else self.outside
         owners = [_mark_at(marks, a) for a in starts]

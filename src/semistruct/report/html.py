@@ -5,19 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from semistruct.experiments.cells import Table
 from semistruct.experiments.lineup import LINEUP
 from semistruct.experiments.view import IN_WORDS, View, outcome
 from semistruct.report.figures import INK
+from semistruct.report.pages import blocks, hues, render
 
-GOLDEN = 137.508  # degrees between the hues of labels that follow each other
 SHOWN_WORST = 6  # sequences per size
 
 
@@ -32,13 +30,10 @@ def page(
     folder: Path,
 ) -> str:
     """The page; figures are SVG files of the folder by name, with their titles."""
-    environment = Environment(
-        loader=PackageLoader("semistruct.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    labels = sorted({label for run in view.whole for row in run["worst"] for label in (*row["gold"], *row["rules"])})
+    labels = {label for run in view.whole for row in run["worst"] for label in (*row["gold"], *row["rules"])}
     first = view.records[0]
-    return environment.get_template("report.html").render(
+    return render(
+        "report.html",
         title=f"semistruct reproduce: {view.title}",
         view=view,
         command=command,
@@ -48,7 +43,7 @@ def page(
         figures=[
             (name, title, inline_svg((folder / f"{name}.svg").read_text("utf-8"))) for name, title in figures.items()
         ],
-        hues={label: round(k * GOLDEN % 360) for k, label in enumerate(labels)},
+        hues=hues(labels),
         details=[
             {
                 "size": view.name_of(size),
@@ -87,19 +82,11 @@ def worst(view: View, size: str) -> list[dict[str, Any]]:
     for run in view.runs(view.ranked(size, view.main)[0], size).values():
         for row in run["worst"]:
             wrong = sum(y != z for y, z in zip(row["gold"], row["rules"], strict=True)) / len(row["tokens"])
-            new = {**row, "blocks": blocks(row), "wrong": 100 * wrong, "draw": run["config"]["seed"]}
+            parts = blocks(row["tokens"], row["gold"], row["rules"])
+            new = {**row, "blocks": parts, "wrong": 100 * wrong, "draw": run["config"]["seed"]}
             if wrong and new["wrong"] > found.get(row["sequence"], {"wrong": 0.0})["wrong"]:
                 found[row["sequence"]] = new
     return sorted(found.values(), key=lambda row: (-row["wrong"], row["sequence"]))[:SHOWN_WORST]
-
-
-def blocks(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Neighbouring tokens that have the same true and the same predicted label, together."""
-    triples = zip(row["tokens"], row["gold"], row["rules"], strict=True)
-    return [
-        {"gold": gold, "found": found, "tokens": [token for token, *_ in group]}
-        for (gold, found), group in groupby(triples, key=lambda triple: triple[1:])
-    ]
 
 
 def inline_svg(svg: str) -> Markup:

@@ -18,11 +18,17 @@ Runs = Sequence[Sequence[float]]
 
 
 def learning_curve(
-    path: Path, sizes: Sequence[int], runs: Runs, *, title: str, also: Mapping[str, Runs] | None = None
+    path: Path,
+    sizes: Sequence[int],
+    runs: Runs,
+    *,
+    title: str,
+    also: Mapping[str, Runs] | None = None,
+    metric: str = "token accuracy",
 ) -> None:
-    """Token accuracy against the number of labelled sequences: every run as a dot, their mean as a line.
+    """A metric against the number of labelled sequences: every run as a dot, their mean as a line.
 
-    runs[k] holds the accuracies of the runs with sizes[k] labelled sequences, between 0 and 1; `also` holds further
+    runs[k] holds the scores of the runs with sizes[k] labelled sequences, between 0 and 1; `also` holds further
     curves by name, with which the first is compared.
     """
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
@@ -43,7 +49,7 @@ def learning_curve(
     axes.minorticks_off()
     axes.set_ylim(min(100 * min(run) for curve in (runs, *(also or {}).values()) for run in curve) - 5, 102)
     axes.set_xlabel("labelled sequences")
-    axes.set_ylabel("token accuracy, %")
+    axes.set_ylabel(f"{metric}, %")
     axes.set_title(title, loc="left")
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
@@ -51,11 +57,12 @@ def learning_curve(
 
 
 def path_of_models(
-    path: Path, points: Sequence[dict[str, Any]], history: Sequence[dict[str, Any]], axis: tuple[str, str]
+    path: Path, points: Sequence[dict[str, Any]], history: Sequence[dict[str, Any]], axis: tuple[str, str], metric: str
 ) -> None:
     """The path of a semi-supervised fit in four panels: objective, accuracy or known mistakes, broken rules, switches.
 
-    axis  what the points differ in: its key, and in words
+    axis    what the points differ in: its key, and in words
+    metric  what they are measured by on dev data, in words
     """
     key, words = axis
     figure = Figure(figsize=(9.6, 6.4), layout="constrained")
@@ -66,9 +73,9 @@ def path_of_models(
     last = [next(row["objective"] for row in reversed(history) if row[key] == point[key]) for point in points[1:]]
     objective.plot(places[1:], last, "o-", color=BLUE)
     objective.set_title("objective at the end of each stage", loc="left")
-    if points[0]["dev_accuracy"] is not None:
-        values = [100 * point["dev_accuracy"] for point in points]
-        quality.set_title("token accuracy on dev data, %", loc="left")
+    if points[0]["dev_score"] is not None:
+        values = [100 * point["dev_score"] for point in points]
+        quality.set_title(f"{metric} on dev data, %", loc="left")
     else:
         values = [point["mistakes"] for point in points]
         quality.set_title("known mistakes per sequence", loc="left")
