@@ -154,7 +154,7 @@ def small_learning(seed):
     tokens = [[str(t) for t in rng.choice(list("abcd"), rng.integers(1, 5))] for _ in range(6)]
     labels = [[str(z) for z in rng.choice(list("xyz"), len(row))] for row in tokens[:3]]
     labels[0] = [None, *labels[0][1:]] if len(labels[0]) > 1 else labels[0]
-    given = {"features": ["word"], "rules": Rules([], labels="xyz"), "sample_weight": None}
+    given = {"features": ["word"], "rules": Rules([], labels=["x", "y", "z"]), "sample_weight": None}
     task = Task.of(tokens[:3], labels, tokens[3:], **given)
     F, K = task.batch.n_features, task.batch.n_kinds
     chain = ChainWeights(rng.normal(size=(F, 3)), rng.normal(size=(K, 3, 3)))

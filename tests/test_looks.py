@@ -153,6 +153,7 @@ def train(*more):
     return main(["train", "train.jsonl", "-o", "a.model", "-C", "0.5", "-q", *more])
 
 
+@pytest.mark.filterwarnings("ignore:.*parameters of the model were chosen")
 def test_pool_and_dev_text_is_cut_as_the_training_data(here, capsys):
     columns("train.jsonl", AT_BLANKS[:20])
     Path("pool.txt").write_text("\n".join(TEXTS[20:]) + "\n", encoding="utf-8")

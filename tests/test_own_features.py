@@ -357,6 +357,7 @@ def run(*words):
     return stop.value.code or 0
 
 
+@pytest.mark.filterwarnings("ignore::semistruct.errors.DataWarning")
 def test_functions_on_the_command_line(folder, capsys):
     (folder / "features_here.py").write_text("def f(tokens, t):\n    return {'year': tokens[t].isdigit()}\n")
     path = list(sys.path)
@@ -374,6 +375,7 @@ def test_functions_on_the_command_line(folder, capsys):
     assert run("curve", "data.tsv", "-q", "--folds", "2", "--sizes", "2", "-f", "python(features_here:f)") == 0
 
 
+@pytest.mark.filterwarnings("ignore::semistruct.errors.DataWarning")
 def test_columns_in_all_commands(folder, capsys):
     text = (folder / "data.tsv").read_text(encoding="utf-8")
     lines = [line.replace("\t", "\tNUM\t" if line[:1].isdigit() else "\tWORD\t") for line in text.split("\n")]

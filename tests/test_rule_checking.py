@@ -29,7 +29,7 @@ from semistruct.rules import (
 )
 from semistruct.rules.checking import check_rules
 
-LABELS = "abc"
+LABELS = ["a", "b", "c"]
 WORDS = ["x", "X", "w1", "22", ".", ","]
 
 

@@ -148,9 +148,9 @@ class Interrupts(Commands):
         return Input(b"", {"moment": rng.random()})
 
     def run(self, given):
-        slow = [self.once(given.options["moment"]) for _ in range(2)]
-        if min(slow) > ANSWER:  # a busy machine may be late once
-            raise AssertionError(f"answered after {min(slow):.1f} s")
+        slow = min(self.once(given.options["moment"]) for _ in range(2))
+        waiting = os.getloadavg()[0] / (os.cpu_count() or 1)  # processes that want each core
+        assert slow <= ANSWER * max(1.0, waiting), f"answered after {slow:.1f} s"
         return "accepted"
 
     def once(self, moment):
@@ -162,7 +162,7 @@ class Interrupts(Commands):
         _, err = process.communicate()
         seconds, code = time.monotonic() - began, process.returncode
         self.check_folder(place)
-        if code == 0:
+        if code in (0, -signal.SIGINT):  # it had ended, or Python had not yet begun or was gone
             return 0.0
         assert code == 130, f"exit code {code}: {err.decode()}"
         check_sentence(err.decode(), code)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
-from semistruct.corpus import check_labels, listed
+from semistruct.corpus import Corpus, check_labels, listed
 from semistruct.errors import DataError, RuleWarning, nearest, quoted, some_of
 from semistruct.features import Encoder
 from semistruct.features.encoder import form_of
@@ -50,6 +50,8 @@ def checked_dev(dev: Any) -> Pairs | None:
     """Dev data as a pair of lists."""
     if dev is None:
         return None
+    if isinstance(dev, Corpus):
+        listed(dev, "dev")
     if not isinstance(dev, tuple | list) or len(dev) != 2:
         found = f"{len(dev)} parts" if isinstance(dev, tuple | list) else f"a {type(dev).__name__}"
         raise DataError(f"dev data: found {found}, expected a pair (X, y)")

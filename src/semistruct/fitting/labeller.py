@@ -133,7 +133,7 @@ class SequenceLabeller(BaseEstimator):
 
     def _note_tokens(self, X: list[Any]) -> None:
         """Keep how the tokens of X look."""
-        words = form_of(X) == "tokens"
+        words = len(X) > 0 and form_of(X) == "tokens"
         self.tokens_, self.look_ = (probable_cut(X), Look.of(X)) if words else (GIVEN, None)
 
     def _to_obey(self, rules: bool | Rules) -> Rules | None:
