@@ -30,9 +30,8 @@ FeatureSet = str | Sequence[str | Callable[..., Any]]
 
 SETS: dict[str, tuple[str, ...]] = {
     "default": (
-        "corelower[-1..1]", "coreshape[-1..1]", "coreclasses[-1..1]", "marks[-1..1]", "coreprefix(2-4)",
-        "coresuffix(2-4)", "coresize", "corevowels", "shapes", "begin", "end", "places", "enclosed",
-        "steps(punctuation)",
+        "lower[-1..1]", "shape[-1..1]", "digits[-1..1]", "classes[-1..1]", "prefix(2-4)", "suffix(2-4)",
+        "begin", "end", "enclosed", "steps(punctuation)",
     ),
     # identity, sequence ends, capitalisation / hyphen / number / affixes in a window of one; the published set
     # adds 100 word clusters, which are given as cluster(FILE) beside it
