@@ -12,6 +12,7 @@ from semistruct.formats import detect
 SAMPLE = 1 << 16  # bytes of a file that are looked at
 ZIP = b"PK\3\4"  # the first bytes of a model file
 RULES = re.compile(r"^rules:[ \t]*(#.*)?\n(\s*(#.*)?\n)*\s*- ", re.MULTILINE)
+UNCERTAIN = ("text", "conll", "transposed", "csv", "csv-texts")  # formats that other files may look like
 IS = {"model": "this is a model", "rules": "these are rules", "data": "this is data"}
 ORDER = "the model comes first, then the data"
 
@@ -26,7 +27,7 @@ def kind_of(path: str | Path) -> str | None:
     text = start.decode("utf-8", "replace").replace("\r\n", "\n")
     if RULES.search(text):
         return "rules"
-    return "data" if detect(text) in ("tsv", "jsonl", "inline") else None
+    return None if detect(text) in UNCERTAIN else "data"
 
 
 def _start(path: str | Path) -> bytes | None:

@@ -62,7 +62,8 @@ def train(
         raise DataError.at(output, None, "cannot be both the model and the plot")
     for corpus in filter(None, (data.labelled, data.dev)):
         if not corpus.label_set:
-            raise DataError.at(corpus.source, None, "no token has a label")
+            hint = "; is there a TAB between each token and its label?" if corpus.examples[0].token_lines else ""
+            raise DataError.at(corpus.source, None, f"no token has a label{hint}")
     estimator: Any = chosen(**_accepted(name, params))
     further = _further(name, data, beside)
     notices.tell(notices.of_training(data.labelled, data.pools, data.dev, params["rules"]))

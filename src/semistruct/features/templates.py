@@ -28,6 +28,8 @@ FURTHER = ("python", "vectors", "steps")  # templates that give no values of wor
 FeatureSet = str | Sequence[str | Callable[..., Any]]
 """What users give: the name of a set, a template, or a list of these and of functions."""
 
+FARTHEST = 1000  # tokens away that a window may look at
+
 SETS: dict[str, tuple[str, ...]] = {
     "default": (
         "lower[-1..1]", "shape[-1..1]", "digits[-1..1]", "classes[-1..1]", "prefix(2-4)", "suffix(2-4)",
@@ -150,6 +152,8 @@ def parse(spec: str) -> tuple[str, str, range]:
     if name not in WORDS and name != "vectors":
         raise ParameterError(f"features: {name} looks at the whole sequence and takes no window")
     low, high = int(match["low"]), int(match["high"] or match["low"])
+    if max(-low, high) > FARTHEST:
+        raise ParameterError(f"features: the window of {quoted(spec)} reaches farther than {FARTHEST} tokens")
     if low > high:
         raise ParameterError(f"features: the window of {quoted(spec)} is empty")
     return name, args, range(low, high + 1)

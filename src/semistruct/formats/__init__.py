@@ -124,7 +124,7 @@ def write(
     """
     if not isinstance(examples, Iterable):
         raise DataError(f"{quoted(examples)} is not a corpus, nor a list of examples")
-    if format == docbin.NAME:
+    if isinstance(format, str) and format == docbin.NAME:
         docbin.write((_converted(example, scheme) for example in examples), target)
         return
     form = _named(format)

@@ -59,12 +59,13 @@ class CsvTexts(Format):
         found = []
         for i, example in enumerate(examples):
             with naming_sequence(i):
-                found.append((marked.text_of(example)[0], _fields_of(example)))
-        names = list(dict.fromkeys(name for _, fields in found for name in fields))
-        for i, (text, fields) in enumerate(found):
+                marks = None if example.labels is None else marked.complete_marks_of(example)
+                found.append((marked.text_of(example)[0], marks))
+        names = list(dict.fromkeys(mark.label for _, marks in found for mark in marks or ()))
+        for i, (text, marks) in enumerate(found):
             with naming_sequence(i):
                 head = row_text(["text", *map(_checked, names)]) if i == 0 else ""
-                row = row_text([text, *(fields.get(name, "") for name in names)])
+                row = row_text([text, *_cells(text, marks, names)])
             yield head + row
 
 
@@ -101,19 +102,16 @@ def _placed(text: str, fields: dict[str, str], offsets: list[tuple[int, int]]) -
     return sorted(marks, key=lambda mark: mark.start)
 
 
-def _fields_of(example: Example) -> dict[str, str]:
-    """The cells of the fields of an example; refuses what would not be read as it is."""
-    if example.labels is None:
-        return {}
-    text, _ = marked.text_of(example)
-    marks = marked.complete_marks_of(example)
-    fields: dict[str, str] = {}
-    for name, a, b in marks:
-        fields[name] = fields[name] + BETWEEN + text[a:b] if name in fields else text[a:b]
+def _cells(text: str, marks: list[Span] | None, names: list[str]) -> list[str]:
+    """The cells of the columns `names`; refuses marks that would not be read as they are."""
+    if marks is None:
+        return [""] * len(names)
+    cells = [BETWEEN.join(text[mark.start : mark.end] for mark in marks if mark.label == name) for name in names]
+    fields = {name: cell for name, cell in zip(names, cells, strict=True) if cell}
     if not marks or _placed(text, fields, tokenize(text)[1]) != marks:
         problem = "would be looked for in another place" if marks else "is nowhere, which would be read as unknown"
         raise DataError(f"a field {problem}; use jsonl instead")
-    return fields
+    return cells
 
 
 def _checked(name: str) -> str:

@@ -28,7 +28,7 @@ SPANS = "semistruct"
 
 def is_meant(path: PathLike, format: str | None) -> bool:
     """Whether a file is a DocBin: by the format that is named, or by its ending."""
-    return format == NAME or (format is None and os.fspath(path).endswith(ENDING))
+    return (isinstance(format, str) and format == NAME) or (format is None and os.fspath(path).endswith(ENDING))
 
 
 def load_spacy() -> Any:
