@@ -244,6 +244,7 @@ def test_windows(spec, window):
         ("steps(punctuation)[0]", "takes no window"),
         ("steps(weather)", r"steps\(weather\) is unknown; there are plain, punctuation"),
         ("steps", r"steps\(\) is unknown"),
+        ("lower[-1..9999999]", "reaches farther than 1000 tokens"),
         (["lower", "lower[-1..1]"], "lower is listed twice"),
         (["begin", " begin"], "begin is listed twice"),
         ("prefix", "wrong number of arguments in 'prefix'"),

@@ -274,6 +274,13 @@ def test_fields_that_would_not_be_found_again(labels, message):
         written([semistruct.Example(["a", "b", "a", "c"], labels)], "csv-texts")
 
 
+def test_fields_are_looked_for_in_the_order_of_the_columns():
+    """The columns have the order of the first sequence, in which the same value may be found elsewhere."""
+    examples = [semistruct.Example(["a"], ["x"]), semistruct.Example(["a", "a"], ["y", "x"])]
+    with pytest.raises(DataError, match="sequence 1: a field would be looked for in another place"):
+        written(examples, "csv-texts")
+
+
 def test_other_keys_are_named_once(file):
     with pytest.warns(DataWarning, match=r":1: not read, here and below: 'stars'$") as caught:
         read(file('{"tokens": ["a"], "stars": 5, "id": 3}\n' * 3))

@@ -93,6 +93,8 @@ class Calls(Part):
         for name, further in ESTIMATORS.items():  # compiles what they need
             pool = ", pool=POOL" if hasattr(getattr(semistruct, name), "axis") else ""
             self.run(Input(f"{_call(name, further)}.fit(X, Y{pool})".encode()))
+        for call in ("predict(X, rules=rules, n_best=2)", "decision_function(X, rules=rules)", "confidence(X)"):
+            self.run(Input(f"ssvm.{call}".encode()))
 
     def make(self, rng):
         kind, values = rng.random(), self.values
@@ -177,8 +179,10 @@ class Decoding(JsonPart):
             if found.exact[i]:
                 assert near(found.values[i][there], best[: there.sum()]), "not the best labellings"
         if len(case.tables.corpus):
-            switched = decode_under(case.batch, case.weights, case.tables, corpus=True, n_jobs=1)
-            before, after = (case.objective(f.labels[0], np.ones(len(case.X)), 0.0) for f in (found, switched))
+            one, switched = (
+                decode_under(case.batch, case.weights, case.tables, corpus=corpus, n_jobs=1) for corpus in (False, True)
+            )  # the best of k may be another one of equals
+            before, after = (case.objective(f.labels[0], np.ones(len(case.X)), 0.0) for f in (one, switched))
             assert not_above(after, before), "corpus rules made it worse"
         return "accepted"
 
