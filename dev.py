@@ -4,7 +4,7 @@
 python3 dev.py demo      a virtual environment in .venv, the package, and `semistruct demo`
 python3 dev.py test      the same with the development tools, and the tests on all cores; further words go to pytest
 python3 dev.py bounds    the tests of the kernels once more, with every index into an array checked
-python3 dev.py fuzz      made-up inputs at every door, for as long as `--minutes N` says
+python3 dev.py fuzz      made-up inputs at every door, for as long as `--minutes N` says; indexes are checked here, too
 python3 dev.py lint      ruff and mypy
 python3 dev.py docs      the documentation, as pages in site/
 python3 dev.py bench     the benchmark peers, and benchmarks/supervised.py (words go to it)
@@ -69,7 +69,7 @@ def main() -> None:
         sys.exit(__doc__)
     set_up()
     os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme speaks of its successor at every build
-    if sys.argv[1] == "bounds":
+    if sys.argv[1] in ("bounds", "fuzz"):
         os.environ["NUMBA_BOUNDSCHECK"] = "1"
     if sys.argv[1] == "fuzz":
         os.environ["PYTHONPATH"] = str(HERE / "tests")
