@@ -293,11 +293,6 @@ WRONG = {
     "method, nearly": (["-m", "anealed"], "there is no method 'anealed'; did you mean 'annealed'?"),
     "own option": (["-p", "C=1"], "--set C=1: C has an option of its own, -C\n"),
     "option of another name": (["-p", "n_jobs=1"], "n_jobs has an option of its own, --jobs\n"),
-    "order in pr": (
-        ["-u", "POOL", "-m", "pr", "-r", "citations"],
-        "this method cannot use rules about the order of blocks; remove",
-    ),
-    "instance rules in ge": (["-u", "POOL", "-m", "ge", "-r", "citations-codl"], "is about single sequences"),
     "rising temperatures": (["-u", "POOL", "-m", "daso", "-p", "schedule=1,2"], "schedule must be"),
     "frozen": (["-u", "POOL", "-m", "daso", "-p", "schedule=1,0"], "schedule must be"),
     "schedule falls": (["-u", "POOL", "-p", "schedule=10,1"], "schedule must be"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +17,7 @@ from matching_cases import level, random_case
 from rule_strategies import descriptions, has_expectation
 from semistruct import CRF
 from semistruct.chain.inference import ChainWeights
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, RuleWarning
 from semistruct.expectations.shares import Shares, WithShares
 from semistruct.methods.ge import GeneralizedExpectation
 from semistruct.rules import (
@@ -254,23 +254,33 @@ def test_reaching_the_limit_is_told():
         fit(params={"max_iterations": 1})
 
 
-# ---- what is refused
+# ---- what is set aside, and what is refused
 
-REFUSED = {
-    "instance": (StartsWith("author"), "rule 'starts with author' is about single sequences, .* corpus$"),
-    "words": (Words(["."], are="date", name="dots"), "rule 'dots' is about single sequences, .*; give it `level: corp"),
-    "once": (AtMostOnce(name="once"), "rule 'once' is about single sequences"),
-    "count": (Count({"date": 2}, name="two dates"), "rule 'two dates' is about numbers, not about shares"),
-    "length": (MinLength(2), "cannot use rules about lengths of blocks"),
-    "function": (Function(lambda x, y: 0, name="own"), "rule 'own': this method cannot use rules that are functions"),
+ASIDE = {
+    "instance": StartsWith("author", name="odd"),
+    "once": AtMostOnce(name="odd"),
+    "count": Count({"date": 2}, name="odd"),
+    "length": MinLength(2, name="odd"),
+    "function": Function(lambda x, y: 0, name="odd"),
 }
 
 
-@pytest.mark.parametrize("kind", REFUSED)
-def test_rules_that_are_not_about_shares_are_refused(kind):
-    rule, message = REFUSED[kind]
-    with pytest.raises(ParameterError, match=message):
-        fit(params={"rules": Rules([Proportion({"date": 0.5}), rule])})
+@pytest.mark.parametrize("kind", ASIDE)
+def test_rules_that_are_not_about_shares_are_obeyed_only_in_prediction(kind):
+    own = Proportion({"date": 0.5})
+    with pytest.warns(RuleWarning, match="cannot learn from 1 of 2 rules, and obeys them only in prediction: 'odd'$"):
+        model = fit(params={"rules": Rules([own, ASIDE[kind]])})
+    alone = fit(params={"rules": Rules([own])})
+    assert_array_equal(model.model_.weights.tokens, alone.model_.weights.tokens)
+    assert [rule.text for rule in model.model_.rules] == [own.text, "odd"]
+
+
+def test_rules_about_words_become_rules_about_shares():
+    words = Words(["."], are="date")
+    model, same = (
+        fit(params={"rules": Rules([rule])}) for rule in (words, words.model_copy(update={"level": "corpus"}))
+    )
+    assert_array_equal(model.model_.weights.tokens, same.model_.weights.tokens)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from semistruct import SSVM, TransductiveSSVM, load
 from semistruct.bits.places import Bits
 from semistruct.bits.rule_hinge import RuleWorkbench
 from semistruct.chain.inference import ChainWeights
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, RuleWarning
 from semistruct.fitting.path import Run
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
@@ -388,7 +388,7 @@ def test_a_saved_model_predicts_the_same(fitted, tmp_path):
     assert clone(fitted).get_params() == fitted.get_params()
 
 
-REFUSED = [
+ASIDE = [
     Order(["author", "title"], name="the odd one"),
     MinLength(2, name="the odd one"),
     Proportion({"author": 0.3}, name="the odd one"),
@@ -399,11 +399,14 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("rule", REFUSED, ids=lambda rule: rule.key)
-def test_rules_that_make_no_bits_are_refused_by_name(rule):
-    rules = Rules([AtMostOnce("all"), rule], CODL.labels)
-    with pytest.raises(ParameterError, match="rule 'the odd one': this method can use only instance rules"):
-        on_citations({"rules": rules})
+@pytest.mark.parametrize("rule", ASIDE, ids=lambda rule: rule.key)
+def test_rules_that_make_no_bits_are_obeyed_only_in_prediction(rule):
+    own = AtMostOnce("all")
+    with pytest.warns(RuleWarning, match="cannot learn from 1 of 2 rules, .* only in prediction: 'the odd one'$"):
+        model = on_citations({"rules": Rules([own, rule], CODL.labels)})
+    alone = on_citations({"rules": Rules([own], CODL.labels)})
+    assert_array_equal(model.model_.weights.tokens, alone.model_.weights.tokens)
+    assert [one.text for one in model.model_.rules] == [own.text, "the odd one"]
 
 
 @pytest.mark.parametrize(

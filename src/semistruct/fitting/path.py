@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from semistruct.chain.inference import ChainWeights
-from semistruct.errors import ParameterError
+from semistruct.errors import ParameterError, RuleWarning, quoted, some_of
 from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
 from semistruct.fitting.checkpoints import Checkpoint
 from semistruct.fitting.choice import choose_C
-from semistruct.fitting.data import DevData, Pairs, check_data, checked_dev, is_known, origin, sequences
+from semistruct.fitting.data import DevData, Pairs, all_labels, check_data, checked_dev, is_known, origin, sequences
 from semistruct.fitting.explanation import explain
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
@@ -139,7 +139,11 @@ class PathMethod(SequenceLabeller):
         select = ("labels-free" if dev is None else "dev") if self.select == "auto" else self.select
         if select == "dev" and dev is None:
             raise ParameterError(f"{type(self).__name__}(select='dev'): there is no dev data")
-        task = Task.of(X, y, pool, features=self._templates(), rules=self._matched_rules(), sample_weight=sample_weight)
+        labels = all_labels(y, self.rules)
+        task = Task.of(
+            X, y, pool, features=self._templates(), rules=self._matched_rules(labels), labels=labels,
+            sample_weight=sample_weight,
+        )  # fmt: skip
         self.data_ = origin(X, y, dev, pool)
         self._check_task(task)
         held_out = DevData.of(dev, task.encoder, task.labels)
@@ -170,9 +174,16 @@ class PathMethod(SequenceLabeller):
             self.models_ = [replace(self._model(task, p.chain), rules=self.model_.rules) for p in points]
         return self
 
-    def _matched_rules(self) -> Rules | None:
-        """The rules to which the pool is matched."""
-        return self.rules
+    def _matched_rules(self, labels: Sequence[str]) -> Rules | None:
+        """The rules to which the pool is matched: those that the method can use, as it can use them."""
+        if self.rules is None:
+            return None
+        found = [(rule, self.usable(rule, labels)) for rule in self.rules]
+        aside = [quoted(rule.text) for rule, usable in found if usable is None]
+        if aside:
+            problem = f"{type(self).__name__} cannot learn from {len(aside)} of {len(found)} rules"
+            warnings.warn(f"{problem}, and obeys them only in prediction: {some_of(aside)}", RuleWarning, stacklevel=3)
+        return Rules([usable for _, usable in found if usable is not None], self.rules.labels)
 
     def _templates(self) -> FeatureSet:
         """The features to use."""

@@ -53,14 +53,15 @@ class Task:
         features: FeatureSet,
         rules: Rules | None,
         sample_weight: Sequence[float] | None,
+        labels: tuple[str, ...] | None = None,
     ) -> Task:
-        """From data that `check_data` and `sequences` have seen."""
+        """From data that `check_data` and `sequences` have seen; labels: by default those of y and the rules."""
         weight = checked_weights(sample_weight, len(X))
         pool = list(pool or ())
         if not any(is_known(row) and w > 0 for row, w in zip(y, weight, strict=True)):
             raise DataError("training data: no sequence has a label" + " and a sample_weight > 0" * (not weight.all()))
         rules = Rules([]) if rules is None else rules
-        labels = all_labels(y, rules)
+        labels = all_labels(y, rules) if labels is None else labels
         refuse_rules_about_words(rules, X, labels)
         complete = [i for i, row in enumerate(y) if row is not None and None not in row]
         others = np.setdiff1d(np.arange(len(X)), complete).tolist()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Any, ClassVar, cast
@@ -13,7 +12,7 @@ from sklearn.base import clone
 
 from semistruct import params
 from semistruct.chain.inference import ChainWeights, decode
-from semistruct.errors import ParameterError, RuleWarning, quoted
+from semistruct.errors import ParameterError, quoted
 from semistruct.features import FeatureSet
 from semistruct.fitting.learners import Learner, learn_mixture
 from semistruct.fitting.path import PathMethod, Run
@@ -23,7 +22,7 @@ from semistruct.fitting.supervised import SupervisedMethod
 from semistruct.fitting.task import Task
 from semistruct.methods.hmm import HMM
 from semistruct.prediction import best_under
-from semistruct.rules import Rules
+from semistruct.rules import Rule, Rules
 from semistruct.search.best import WIDTH, Found
 
 PENALTY = 9.21  # -log(1e-4)
@@ -100,17 +99,17 @@ class CODL(PathMethod):
     def learner(self, n_labels: int) -> Learner:
         return clone(self._base).set_params(n_jobs=self.n_jobs).learner(n_labels)
 
-    def _matched_rules(self) -> Rules | None:
-        return None if self.rules is None else self.rules.softened(self.penalty)
+    @classmethod
+    def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
+        return rule if rule.level == "instance" else None
+
+    def _matched_rules(self, labels: Sequence[str]) -> Rules | None:
+        found = super()._matched_rules(labels)
+        return None if found is None else found.softened(self.penalty)
 
     def _check_task(self, task: Task) -> None:
         if self._base.rules is not None:
             raise ParameterError(f"CODL(base={quoted(self.base)}): give the rules to CODL, not to its base")
-        tables = task.tables
-        ignored = [rule.text for rule in (*tables.rules, *tables.functions) if rule.level == "corpus"]
-        if ignored:
-            problem = f"CODL learns from instance rules only, not from {', '.join(map(repr, ignored))}"
-            warnings.warn(problem, RuleWarning, stacklevel=3)
 
     def _stages(self, task: Task) -> list[float]:
         return [float(cycle) for cycle in range(1, self.rounds + 1)]

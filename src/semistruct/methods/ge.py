@@ -75,7 +75,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
         if not has_expectation(rule, labels):
             return None
         if rule.level == "corpus":
-            return rule if all(term.per is not None for term in rule.terms(labels)) else None
+            return rule if all(term.per not in (None, "sequences") for term in rule.terms(labels)) else None
         return rule.model_copy(update={"level": "corpus"}) if rule.key in ("words", "pattern") else None
 
     def learner(self, n_labels: int) -> LikelihoodLearner:
