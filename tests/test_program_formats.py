@@ -287,6 +287,15 @@ def test_other_keys_are_named_once(file):
     assert len(caught) == 1
 
 
+@pytest.mark.parametrize("name", ["jsonl", "json", "doccano", "prodigy", "label-studio", "huggingface"])
+def test_what_is_not_read_of_a_record_is_written_back(name, tmp_path):
+    example = semistruct.Example(["a"], ["x"], about={"id": 3, "meta": {"by": "me"}})
+    write([example], tmp_path / "one", name)
+    (found,) = read(tmp_path / "one", format=name, outside="?")
+    assert found.about == {"id": 3, "meta": {"by": "me"}}
+    assert (found.tokens, found.labels) == (["a"], ["x"])
+
+
 def written(examples, name):
     out = io.StringIO()
     write(examples, out, name)

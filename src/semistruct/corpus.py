@@ -32,7 +32,8 @@ class Example:
     text and offsets are set when the tokens were cut out of running text: token t is
     text[offsets[t][0]:offsets[t][1]].  line says where in the file the sequence begins, token_lines whether each token
     has a line of its own, confidence how sure a model was of each label, cut_by how the text was cut into tokens (see
-    `semistruct.tokens`), None if the file has the tokens, n_best the best labellings of a model, best first.
+    `semistruct.tokens`), None if the file has the tokens, n_best the best labellings of a model, best first,
+    about what else a record of a JSON file holds, such as its id.
     """
 
     tokens: list[Token]
@@ -44,6 +45,7 @@ class Example:
     token_lines: bool = False
     cut_by: str | None = None
     n_best: list[Labelling] | None = None
+    about: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not _is_list(self.tokens) or not hasattr(self.tokens, "__len__"):

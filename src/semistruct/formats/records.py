@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -21,7 +22,7 @@ COMMON = {"id", "meta", "metadata"}  # about the record, not of it
 class Records(Format):
     """A format of JSON objects, which are read from lines and from arrays, and written to lines.
 
-    read_keys  the keys of a record that are read, or that nobody misses; others are told of
+    read_keys  the keys of a record that are read, or that nobody misses; others are told of, and written back
     in_array   whether they are written as one array
     """
 
@@ -34,16 +35,17 @@ class Records(Format):
                 if not isinstance(record, dict):
                     raise DataError(f"expected a JSON object, not {shown(record)}")
                 example = self.parse_record(record, number, reader)
-            reader.ignore((key for key in record if record[key] and key not in (*self.read_keys, *COMMON)), number)
+            about = {key: value for key, value in record.items() if key not in self.read_keys}
+            reader.ignore((key for key, value in about.items() if value and key not in COMMON), number)
             if example is not None:
-                yield example
+                yield replace(example, about=about) if about else example
 
     def parse_record(self, record: dict[str, Any], number: int, reader: Reader) -> Example | None:
         """The sequence of a record, None if it has none; errors need not say where."""
         raise NotImplementedError
 
     def render(self, example: Example) -> str:
-        return json.dumps(self.record_of(example), ensure_ascii=False) + "\n"
+        return json.dumps({**(example.about or {}), **self.record_of(example)}, ensure_ascii=False) + "\n"
 
     def record_of(self, example: Example) -> dict[str, Any]:
         """The record of a sequence."""
