@@ -12,7 +12,7 @@ from semistruct.errors import some_of
 from semistruct.rules import Rules
 from semistruct.rules.files import SHIPPED, shipped
 
-DATA = Path(os.environ.get("SEMISTRUCT_DATA", "/nowhere"))
+DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 TRAIN, OTHER, THIRD = make_citations(10), make_citations(10, seed=1), make_citations(10, seed=2)
 FAST = ("-C", "0.5", "-f", "word", "-p", "tol=0.1", "-q")
 
