@@ -156,7 +156,7 @@ def _change(rng, parent, key):
     elif how == 3 and isinstance(value, list):
         parent[key] = value * rng.choice([2, 50])
     elif how == 4:
-        for _ in range(rng.choice([1, 20, 300])):
+        for _ in range(rng.choice([1, 20, 100])):
             value = [value]
         parent[key] = value
     else:
