@@ -162,7 +162,7 @@ class Interrupts(Commands):
         _, err = process.communicate()
         seconds, code = time.monotonic() - began, process.returncode
         self.check_folder(place)
-        if code in (0, -signal.SIGINT):  # it had ended, or Python had not yet begun or was gone
+        if code in (0, -signal.SIGINT) or not err:  # it had ended, or Python was not yet there or was gone
             return 0.0
         assert code == 130, f"exit code {code}: {err.decode()}"
         check_sentence(err.decode(), code)
