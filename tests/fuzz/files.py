@@ -51,7 +51,7 @@ DATA |= {
         "json": "records.json",
     }.items()
 }
-assert DATA.keys() == FORMATS.keys(), "a format without a sample"
+assert DATA.keys() == {name for name, form in FORMATS.items() if form.ending is None}, "a format without a sample"
 SCHEMES = ["plain", "bio", "bioes", "iob1", "nonsense"]
 WAYS = ["whitespace", "given", "nonsense", r"pattern:\w+|\W", "pattern:(", "pattern:(a|aa)+$"]
 CODINGS = [
@@ -138,7 +138,7 @@ class RoundTrips(JsonPart):
             if width == 1 and rng.random() < 0.4:
                 row["text"] = True
             rows.append(row)
-        return Input(json.dumps(rows).encode(), {"format": rng.choice(list(FORMATS))})
+        return Input(json.dumps(rows).encode(), {"format": rng.choice(list(DATA))})
 
     def run(self, given):
         name, examples = given.options["format"], []

@@ -22,7 +22,7 @@ from semistruct.corpus import Corpus, Example, Labelling, Labels
 from semistruct.errors import DataError, RuleWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
-from semistruct.formats import FORMATS, Stream, docbin, stream, write
+from semistruct.formats import FORMATS, Stream, named_after, stream, write
 from semistruct.looks import Look
 from semistruct.rules import Rules
 from semistruct.warming import warming
@@ -88,11 +88,7 @@ def _read(streams: Iterable[tuple[str, Stream]], look: Look | None) -> Iterator[
 
 def _natural_format(format: str, output: str) -> str:
     """The format of the input, unless the name of the output says otherwise; plain text gets tags."""
-    if docbin.is_meant(output, None):
-        return docbin.NAME
-    if format == docbin.NAME:
-        return "inline"
-    return FORMATS[format].answer or format
+    return named_after(output) or FORMATS[format].answer or format
 
 
 def _labelled(

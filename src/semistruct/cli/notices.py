@@ -11,7 +11,7 @@ from typing import Any
 from semistruct.corpus import Corpus
 from semistruct.errors import DataWarning, quoted, some_of
 from semistruct.files import read_lines
-from semistruct.formats import SAMPLE_LINES, detect
+from semistruct.formats import SAMPLE_LINES, detect, named_after
 from semistruct.formats.marked import word_of
 from semistruct.rules import Rules
 
@@ -80,7 +80,7 @@ def _text(tokens: Sequence[Any]) -> str:
 
 def of_tags(path: str | Path, format: str | None, encoding: str) -> Iterator[str]:
     """About a file that is read as text with tags though few of its lines have any."""
-    if format is not None or not Path(path).is_file() or Path(path).suffix == ".spacy":
+    if format is not None or not Path(path).is_file() or named_after(path):
         return
     lines = list(islice(read_lines(path, encoding), SAMPLE_LINES))
     if detect("".join(lines)) != "inline":

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import pkgutil
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from importlib import import_module
 from itertools import chain, islice
-from typing import IO, TextIO
+from typing import TextIO
 
 from semistruct.corpus import Corpus, Example
 from semistruct.errors import DataError, meant, quoted
-from semistruct.files import PathLike, checked_encoding, read_lines, replacing, source_name
-from semistruct.formats import docbin
+from semistruct.files import PathLike, checked_encoding, read_lines, source_name
 from semistruct.formats.base import FORMATS, Format, naming_sequence
-from semistruct.formats.detection import detect
+from semistruct.formats.detection import detect, named_after
 from semistruct.formats.marked import UNKNOWN_MARK, Reader
 from semistruct.labels import convert
 from semistruct.tokens import WORDS, checked_tokens
 
-__all__ = ["FORMATS", "UNKNOWN_MARK", "Format", "Stream", "detect", "read", "stream", "write"]
+__all__ = ["FORMATS", "UNKNOWN_MARK", "Format", "Stream", "detect", "named_after", "read", "stream", "write"]
 
 for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
     import_module(_module.name)
@@ -54,7 +50,7 @@ def read(
 ) -> Corpus:
     """All sequences of a file, or of standard input for "-".
 
-    format        a name in FORMATS, or "spacy"; default: recognised by the content, or by a name that ends in .spacy
+    format        a name in FORMATS; default: recognised by the content, or by a name that ends in .spacy
     label_column  in columns: which one is the label, from 0, negative from the right; "none" if there is none;
                   in transposed: which line
     label_names   the names of labels that are numbers in the file, from 0
@@ -91,23 +87,23 @@ def stream(
     """
     source = source_name(path)
     reader = Reader(source, outside, scheme, checked_tokens(tokens), cut_tokens, label_column, label_names)
-    if docbin.is_meant(path, format):
-        format, examples = docbin.NAME, docbin.read(path, reader)
+    format = format or named_after(path)
+    if format is None:
+        format, examples = _recognised(path, encoding, reader)
     else:
-        format, examples = _parsed(path, format, reader, encoding)
+        examples = _named(format).read(path, encoding, reader)
     first = list(islice(examples, 1))
     if not first and not may_be_empty:
         raise DataError.at(source, None, "the file is empty: it has no sequences")
     return Stream((_converted(example, scheme) for example in chain(first, examples)), format)
 
 
-def _parsed(path: PathLike, format: str | None, reader: Reader, encoding: str) -> tuple[str, Iterator[Example]]:
-    """The format of a text file and its sequences."""
+def _recognised(path: PathLike, encoding: str, reader: Reader) -> tuple[str, Iterator[Example]]:
+    """The format of a text file by its content, and its sequences."""
     lines = read_lines(path, encoding)
-    if format is None:
-        sample = list(islice(lines, SAMPLE_LINES))
-        format, lines = detect("".join(sample)), chain(sample, lines)
-    return format, _named(format).parse(lines, reader)
+    sample = list(islice(lines, SAMPLE_LINES))
+    format = detect("".join(sample))
+    return format, FORMATS[format].parse(chain(sample, lines), reader)
 
 
 def write(
@@ -124,24 +120,9 @@ def write(
     """
     if not isinstance(examples, Iterable):
         raise DataError(f"{quoted(examples)} is not a corpus, nor a list of examples")
-    if isinstance(format, str) and format == docbin.NAME:
-        docbin.write((_converted(example, scheme) for example in examples), target)
-        return
     form = _named(format)
     checked_encoding(encoding)
-    with _opened(target, encoding) as out:
-        for i, text in enumerate(form.pieces(_prepared(examples, form, scheme))):
-            # Reading takes the first of these for a byte order mark, and skips it.
-            if i == 0 and text.startswith("\ufeff") and checked_encoding(encoding) == "utf-8":
-                text = "\ufeff" + text
-            if "\0" in text:
-                problem = "the NUL character cannot be written in this format; use jsonl instead"
-                raise DataError(f"sequence {i}: {problem}")
-            try:
-                out.write(text)
-            except UnicodeEncodeError as err:
-                problem = f"{quoted(err.object[err.start])} cannot be written in the encoding {err.encoding}"
-                raise DataError(f"sequence {i}: {problem}") from None
+    form.write(_prepared(examples, form, scheme), target, encoding)
 
 
 def _prepared(examples: Iterable[Example], form: Format, scheme: str | None) -> Iterator[Example]:
@@ -161,7 +142,7 @@ def _prepared(examples: Iterable[Example], form: Format, scheme: str | None) -> 
 
 def _named(format: str) -> Format:
     if not isinstance(format, str) or format not in FORMATS:
-        raise DataError(f"there is no format {quoted(format)}; {meant(format, [*FORMATS, docbin.NAME])}")
+        raise DataError(f"there is no format {quoted(format)}; {meant(format, FORMATS)}")
     return FORMATS[format]
 
 
@@ -169,9 +150,3 @@ def _converted(example: Example, scheme: str | None) -> Example:
     if scheme is None or example.labels is None:
         return example
     return replace(example, labels=convert(example.labels, scheme))
-
-
-def _opened(target: PathLike | TextIO | None, encoding: str) -> AbstractContextManager[IO[str]]:
-    if target is None or target == "-":
-        return nullcontext(sys.stdout)
-    return replacing(target, encoding) if isinstance(target, str | os.PathLike) else nullcontext(target)

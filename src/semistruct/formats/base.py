@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar, TextIO
 
 from semistruct.corpus import Example
-from semistruct.errors import DataError
+from semistruct.errors import DataError, quoted
+from semistruct.files import PathLike, checked_encoding, read_lines, replacing
 from semistruct.formats.marked import Reader
 
 DOCSTART = "-DOCSTART-"
@@ -63,12 +66,14 @@ class Format:
 
     rank         when it is asked whether a file looks like it: before those of higher rank
     in_columns   whether all tokens of a file have equally many columns
+    ending       files whose names end so are in this format, whatever they contain
     answer       the format in which labels are given back for files of this one, None for the same
     """
 
     name: ClassVar[str]
     rank: ClassVar[int]
     in_columns: ClassVar[bool] = False
+    ending: ClassVar[str | None] = None
     answer: ClassVar[str | None] = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -96,6 +101,26 @@ class Format:
             with naming_sequence(i):
                 text = self.render(example)
             yield text
+
+    def read(self, path: PathLike, encoding: str, reader: Reader) -> Iterator[Example]:
+        """The sequences of a file that is known to be in this format."""
+        return self.parse(read_lines(path, encoding), reader)
+
+    def write(self, examples: Iterable[Example], target: PathLike | TextIO | None, encoding: str) -> None:
+        """Write sequences to a path, an open stream, or standard output ("-" or None)."""
+        with _opened(target, encoding) as out:
+            for i, text in enumerate(self.pieces(examples)):
+                # Reading takes the first of these for a byte order mark, and skips it.
+                if i == 0 and text.startswith("\ufeff") and checked_encoding(encoding) == "utf-8":
+                    text = "\ufeff" + text
+                if "\0" in text:
+                    problem = "the NUL character cannot be written in this format; use jsonl instead"
+                    raise DataError(f"sequence {i}: {problem}")
+                try:
+                    out.write(text)
+                except UnicodeEncodeError as err:
+                    problem = f"{quoted(err.object[err.start])} cannot be written in the encoding {err.encoding}"
+                    raise DataError(f"sequence {i}: {problem}") from None
 
 
 class LineFormat(Format):
@@ -130,3 +155,9 @@ def naming_line(source: str, number: int, record: str = "") -> Iterator[None]:
         yield
     except DataError as err:
         raise DataError.at(source, number, f"{record}{err}") from None
+
+
+def _opened(target: PathLike | TextIO | None, encoding: str) -> AbstractContextManager[IO[str]]:
+    if target is None or target == "-":
+        return nullcontext(sys.stdout)
+    return replacing(target, encoding) if isinstance(target, str | os.PathLike) else nullcontext(target)

@@ -17,18 +17,12 @@ from typing import Any
 from semistruct.corpus import Example, Labels
 from semistruct.errors import DataError, SemistructError, quoted
 from semistruct.files import PathLike, reason, replacing
+from semistruct.formats.base import Format, Sample
 from semistruct.formats.marked import Reader, known, text_of, word_of
 from semistruct.labels import OUTSIDE, Span, spans
 
-NAME = "spacy"
-ENDING = ".spacy"
 SPANS = "semistruct"
 """The name of our spans in a document."""
-
-
-def is_meant(path: PathLike, format: str | None) -> bool:
-    """Whether a file is a DocBin: by the format that is named, or by its ending."""
-    return (isinstance(format, str) and format == NAME) or (format is None and os.fspath(path).endswith(ENDING))
 
 
 def load_spacy() -> Any:
@@ -40,30 +34,53 @@ def load_spacy() -> Any:
     return spacy
 
 
-def read(path: PathLike, reader: Reader) -> Iterator[Example]:
-    """The sequences of a file; the numbers of documents, from 1, take the place of lines."""
-    spacy = load_spacy()
-    if os.fspath(path) == "-":
-        raise DataError("documents of spaCy cannot be read from standard input; name a file")
-    try:
-        content = Path(path).read_bytes()
-    except OSError as err:
-        raise DataError.at(reader.source, None, f"cannot read: {reason(err)}") from err
-    try:
-        stored = spacy.tokens.DocBin().from_bytes(content)
-        stored.user_data = []
-        docs = list(stored.get_docs(spacy.vocab.Vocab()))
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, AssertionError) as err:
-        raise DataError.at(reader.source, None, "not a DocBin of spaCy, or damaged") from err
-    finally:
-        gc.enable()  # which spaCy leaves disabled if it cannot read the content
-    for number, doc in enumerate(docs, 1):
+class DocBin(Format):
+    name = "spacy"
+    rank = 100  # never asked: it is known by its ending
+    ending = ".spacy"
+    answer = "inline"
+
+    def looks_like(self, sample: Sample) -> bool:
+        return False
+
+    def read(self, path: PathLike, encoding: str, reader: Reader) -> Iterator[Example]:
+        """The sequences of a file, which holds no text; the numbers of documents, from 1, take the place of lines."""
+        spacy = load_spacy()
+        if os.fspath(path) == "-":
+            raise DataError("documents of spaCy cannot be read from standard input; name a file")
         try:
-            example = _example(doc, number, reader)
-        except DataError as err:
-            raise DataError.at(reader.source, number, str(err)) from None
-        if example is not None:
-            yield example
+            content = Path(path).read_bytes()
+        except OSError as err:
+            raise DataError.at(reader.source, None, f"cannot read: {reason(err)}") from err
+        try:
+            stored = spacy.tokens.DocBin().from_bytes(content)
+            stored.user_data = []
+            docs = list(stored.get_docs(spacy.vocab.Vocab()))
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError, AssertionError) as err:
+            raise DataError.at(reader.source, None, "not a DocBin of spaCy, or damaged") from err
+        finally:
+            gc.enable()  # which spaCy leaves disabled if it cannot read the content
+        for number, doc in enumerate(docs, 1):
+            try:
+                example = _example(doc, number, reader)
+            except DataError as err:
+                raise DataError.at(reader.source, number, str(err)) from None
+            if example is not None:
+                yield example
+
+    def write(self, examples: Iterable[Example], target: object, encoding: str) -> None:
+        """Write sequences as documents whose entities are the labelled spans."""
+        spacy = load_spacy()
+        if not isinstance(target, str | os.PathLike) or target == "-":
+            raise DataError("documents of spaCy are written to a file only; name one")
+        vocab, stored = spacy.vocab.Vocab(), spacy.tokens.DocBin()
+        for i, example in enumerate(examples):
+            try:
+                stored.add(_document(spacy, vocab, example))
+            except (ValueError, UnicodeError) as err:
+                raise DataError(f"sequence {i}: spaCy cannot hold it: {err}") from None
+        with replacing(target) as file:
+            file.write(stored.to_bytes())
 
 
 def tokens_of(doc: Any) -> list[Any]:
@@ -103,21 +120,6 @@ def _spans(doc: Any) -> list[Any] | None:
             f"no entities, and spans called {', '.join(map(quoted, doc.spans))}; expected one kind of spans"
         )
     return list(doc.spans[SPANS] if SPANS in doc.spans else next(iter(doc.spans.values())))
-
-
-def write(examples: Iterable[Example], target: object) -> None:
-    """Write sequences as documents whose entities are the labelled spans."""
-    spacy = load_spacy()
-    if not isinstance(target, str | os.PathLike) or target == "-":
-        raise DataError("documents of spaCy are written to a file only; name one")
-    vocab, stored = spacy.vocab.Vocab(), spacy.tokens.DocBin()
-    for i, example in enumerate(examples):
-        try:
-            stored.add(_document(spacy, vocab, example))
-        except (ValueError, UnicodeError) as err:
-            raise DataError(f"sequence {i}: spaCy cannot hold it: {err}") from None
-    with replacing(target) as file:
-        file.write(stored.to_bytes())
 
 
 def _document(spacy: Any, vocab: Any, example: Example) -> Any:
