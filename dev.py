@@ -22,6 +22,7 @@ ENV = HERE / ".venv"
 BIN = ENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
+CORE, EVERYTHING = ".", ".[dev,spacy,bench,docs]"
 KERNEL_TESTS = (
     "chain", "posterior", "rule_tables", "rule_search", "switching", "projection", "transductive", "sdm", "multiclass",
 )  # fmt: skip
@@ -33,20 +34,21 @@ def run(*command: str) -> None:
         sys.exit(done.returncode)
 
 
-def set_up() -> None:
-    """Make .venv with the locked versions and the package itself, unless that was done for these files before."""
+def set_up(what: str) -> None:
+    """Make .venv with the package alone or with all it can use, in the locked versions, unless that was done before."""
     stamp = ENV / "installed"
-    wanted = hashlib.sha256(
-        LOCK.read_bytes() + (HERE / "pyproject.toml").read_bytes() + sys.version.encode()
-    ).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted:
+    files = LOCK.read_bytes() + (HERE / "pyproject.toml").read_bytes() + sys.version.encode()
+    wanted = hashlib.sha256(files).hexdigest()
+    found = stamp.read_text().split() if stamp.exists() else []
+    if found in ([wanted, EVERYTHING], [wanted, what]):
         return
     print("setting up .venv (once)", flush=True)
-    venv.create(ENV, with_pip=True, clear=True)
-    quiet = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
-    run(PYTHON, *quiet, "--requirement", str(LOCK))
-    run(PYTHON, *quiet, "--no-deps", "--no-build-isolation", "--editable", ".")
-    stamp.write_text(wanted)
+    if found != [wanted, CORE]:
+        venv.create(ENV, with_pip=True, clear=True)
+    install = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint", str(LOCK))
+    run(*install, "hatchling", "editables")
+    run(*install, "--no-build-isolation", "--editable", what)
+    stamp.write_text(f"{wanted} {what}")
 
 
 def main() -> None:
@@ -67,7 +69,7 @@ def main() -> None:
         sys.exit("semistruct needs Python 3.11 or newer")
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
-    set_up()
+    set_up(CORE if sys.argv[1] == "demo" else EVERYTHING)
     os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme speaks of its successor at every build
     if sys.argv[1] in ("bounds", "fuzz"):
         os.environ["NUMBA_BOUNDSCHECK"] = "1"
