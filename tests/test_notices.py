@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -130,11 +131,17 @@ def test_evaluating_on_data_that_the_model_has_seen(run, home, tmp_path):
     assert told(run, "evaluate", model, home / "dev.tsv") == [f"{home / 'dev.tsv'}: {chosen}"]
     write(THIRD, tmp_path / "new.tsv", "tsv")
     assert told(run, "evaluate", model, tmp_path / "new.tsv", "--unseen-labels") == []
+    some = tmp_path / "some.tsv"
+    write([*THIRD, *TRAIN.examples[:3]], some, "tsv")
+    n = len(THIRD) + 3
+    line = f"{some}: 3 of {n} sequences are also in the data that the model was trained on"
+    assert told(run, "evaluate", model, some, "--unseen-labels") == [line]
 
 
 @pytest.mark.parametrize("card", [{}, {"data": "a text"}, {"data": {}}])
 def test_a_card_may_tell_nothing_of_the_data(card):
-    assert list(of_evaluation(card, TRAIN, TRAIN.label_set)) == []
+    estimator = SimpleNamespace(card_=card, look_=None, model_=SimpleNamespace(labels=TRAIN.label_set))
+    assert list(of_evaluation(estimator, TRAIN)) == []
 
 
 # ---- text that looks like tags

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import warnings
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -23,32 +24,37 @@ NEARLY_ALL = 0.98
 MIN_SIGNS = 8  # signs of punctuation from which their place can be told
 MIN_TOKENS = 100  # from which shapes can be compared
 MAX_SHAPES = 2000  # that are kept
+MAX_TEXTS = 10_000  # whose checksums are kept
 OTHER_SIGNS = 0.5  # difference in the share of attached punctuation; within real corpora it is below 0.05
 OTHER_SHAPES = 0.3  # share of tokens whose shape is new; within real corpora it is below 0.1
 
 
 @dataclass(frozen=True)
 class Look:
-    """Numbers of tokens, of those with punctuation attached, of punctuation alone; and the most frequent shapes."""
+    """Numbers of tokens, of those with punctuation attached, of punctuation alone; the most frequent shapes; and
+    checksums of the sequences, by which they are known again.
+    """
 
     tokens: int
     attached: int
     alone: int
     shapes: tuple[str, ...]
+    texts: tuple[int, ...]
 
     @classmethod
-    def of(cls, X: Iterable[Sequence[Token]]) -> Self:
+    def of(cls, X: Sequence[Sequence[Token]]) -> Self:
         words = Counter(word_of(token) for x in X for token in x)
         shapes = Counter[str]()
         for word, n in words.items():
             shapes[shape_of(word)] += n
-        return cls(words.total(), *_signs(words), tuple(shape for shape, _ in shapes.most_common(MAX_SHAPES)))
+        most = tuple(shape for shape, _ in shapes.most_common(MAX_SHAPES))
+        return cls(words.total(), *_signs(words), most, tuple(map(_checksum, X[:MAX_TEXTS])))
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """The inverse of `to_dict`; a ValueError if there is something else."""
-        look = cls(**{**data, "shapes": tuple(data["shapes"])})
-        counts = (look.tokens, look.attached, look.alone)
+        look = cls(**{**data, "shapes": tuple(data["shapes"]), "texts": tuple(data["texts"])})
+        counts = (look.tokens, look.attached, look.alone, *look.texts)
         if not all(type(n) is int and n >= 0 for n in counts) or not all(isinstance(s, str) for s in look.shapes):
             raise ValueError("the look of the tokens is not made of counts and shapes")
         return look
@@ -59,6 +65,11 @@ class Look:
     @property
     def signs(self) -> int:
         return self.attached + self.alone
+
+    def seen(self, X: Sequence[Sequence[Token]]) -> int:
+        """How many sequences of X read the same as one of these, however they are cut into tokens."""
+        known = {*self.texts}
+        return sum(_checksum(x) in known for x in X)
 
     def difference(self, X: Sequence[Sequence[Token]]) -> str | None:
         """In which way the tokens of X look unlike these, None if they look alike or are too few to tell."""
@@ -100,3 +111,7 @@ def _signs(words: Counter[str]) -> tuple[int, int]:
     """How much punctuation is attached to words, and how much is alone."""
     attached, alone = (sum(n for word, n in words.items() if sign.match(word)) for sign in (ATTACHED, ALONE))
     return attached, alone
+
+
+def _checksum(x: Sequence[Token]) -> int:
+    return zlib.crc32("".join(map(word_of, x)).encode("utf-8", "surrogatepass"))

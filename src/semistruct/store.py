@@ -36,7 +36,7 @@ from semistruct.files import replacing
 from semistruct.model import Model
 from semistruct.rules import Function, Rules
 
-FORMAT = 2  # 1 had no tokens: text was cut into words
+FORMAT = 3  # 1 had no tokens: text was cut into words; 2 had no checksums of the sequences
 MEMBERS = {"model.json", "weights.safetensors"}
 MAX_RATIO = 300  # `save` packs even weights that are all zero to no less than 1/230; a bomb is packed to 1/1000
 SMALL = 1 << 20  # below this size any ratio is harmless

@@ -147,7 +147,7 @@ def evaluate(
         estimator.look_.warn_of_difference(gold.source, gold.tokens)
     if not unseen_labels:
         _refuse_unseen(gold, estimator.model_.labels)
-    notices.tell(notices.of_evaluation(estimator.card_, gold, estimator.model_.labels))
+    notices.tell(notices.of_evaluation(estimator, gold))
     began = time.perf_counter()
     predicted = [example.labels for example in _labelled(estimator, ((gold.source, e) for e in gold), rules, Wanted())]
     seconds = time.perf_counter() - began

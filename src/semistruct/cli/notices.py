@@ -11,8 +11,9 @@ from typing import Any
 from semistruct.corpus import Corpus
 from semistruct.errors import DataWarning, quoted, some_of
 from semistruct.files import read_lines
+from semistruct.fitting.data import is_known
 from semistruct.formats import SAMPLE_LINES, detect, named_after
-from semistruct.formats.marked import word_of
+from semistruct.looks import Look
 from semistruct.rules import Rules
 
 CHANCE = 0.01  # the share of sequences that two sets of data may have in common by chance
@@ -27,25 +28,27 @@ def tell(problems: Iterable[str]) -> None:
 def of_training(labelled: Corpus, pools: Sequence[Corpus], dev: Corpus | None, rules: Rules | None) -> Iterator[str]:
     """About data to learn from, perhaps with rules."""
     yield from alike({*labelled.label_set, *(() if dev is None else dev.label_set)})
+    look = Look.of([e.tokens for e in labelled if is_known(e.labels)])
     for pool in pools:
-        yield from _repeated(labelled, pool, "pool")
+        yield from _shared(look, pool, "pool sequences are also in the training data")
     if dev is not None and dev.digest == labelled.digest:
         yield f"{dev.source}: the dev data is the training data, so what is chosen on it is chosen too well"
     elif dev is not None:
-        yield from _repeated(labelled, dev, "dev")
+        yield from _shared(look, dev, "dev sequences are also in the training data")
         yield from _unseen((Rules([]) if rules is None else rules).all_labels(labelled.label_set), dev)
 
 
-def of_evaluation(card: Mapping[str, Any], gold: Corpus, labels: Sequence[str]) -> Iterator[str]:
-    """About data that a model with this card and these labels is compared with."""
-    yield from alike({*gold.label_set, *labels})
-    data = card.get("data")
-    if not isinstance(data, Mapping):
-        return
+def of_evaluation(estimator: Any, gold: Corpus) -> Iterator[str]:
+    """About data that a model is compared with."""
+    yield from alike({*gold.label_set, *estimator.model_.labels})
+    data, look = estimator.card_.get("data"), estimator.look_
+    data = data if isinstance(data, Mapping) else {}
     if gold.digest == data.get("sha256"):
         yield f"{gold.source}: the model was trained on this data, so its scores tell little about other data"
     elif gold.digest == data.get("dev sha256"):
         yield f"{gold.source}: parameters of the model were chosen on this data, so other data may score lower"
+    elif look is not None:
+        yield from _shared(look, gold, "sequences are also in the data that the model was trained on")
 
 
 def alike(labels: Iterable[str]) -> Iterator[str]:
@@ -65,17 +68,11 @@ def _unseen(labels: Sequence[str], dev: Corpus) -> Iterator[str]:
         yield f"labels that no labelled sequence has, and that are errors on dev data: {some_of(found)}"
 
 
-def _repeated(labelled: Corpus, other: Corpus, name: str) -> Iterator[str]:
-    """About labelled sequences that are in other data too, more of them than chance explains."""
-    known = {_text(e.tokens) for e in labelled if e.labels is not None and any(y is not None for y in e.labels)}
-    n = sum(_text(e.tokens) in known for e in other)
-    if n > CHANCE * min(len(known), len(other)):
-        yield f"{other.source}: {n} of {len(other)} {name} sequences are also in the training data"
-
-
-def _text(tokens: Sequence[Any]) -> str:
-    """What a sequence reads, however it is cut into tokens."""
-    return "".join(map(word_of, tokens))
+def _shared(look: Look, other: Corpus, words: str) -> Iterator[str]:
+    """About sequences of the training data that are in other data too, more of them than chance explains."""
+    n = look.seen(other.tokens)
+    if n > CHANCE * min(len(look.texts), len(other)):
+        yield f"{other.source}: {n} of {len(other)} {words}"
 
 
 def of_tags(path: str | Path, format: str | None, encoding: str) -> Iterator[str]:

@@ -32,8 +32,8 @@ FARTHEST = 1000  # tokens away that a window may look at
 
 SETS: dict[str, tuple[str, ...]] = {
     "default": (
-        "corelower[-1..1]", "coreshape[-2..2]", "coreclasses[-1..1]", "marks[-1..1]", "coreprefix(2-4)", "coresuffix(2-4)",
-        "coresize", "corevowels", "shapes", "begin", "end", "enclosed", "steps(punctuation)",
+        "corelower[-1..1]", "coreshape[-2..2]", "coreclasses[-1..1]", "marks[-1..1]", "coreprefix(2-4)",
+        "coresuffix(2-4)", "coresize", "corevowels", "shapes", "begin", "end", "enclosed", "steps(punctuation)",
     ),
     # identity, sequence ends, capitalisation / hyphen / number / affixes in a window of one; the published set
     # adds 100 word clusters, which are given as cluster(FILE) beside it
