@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validat
 
 from semistruct import HMM, SSVM, AnnealedSSVM, Rules, load, make_citations, metrics, read, scorer, write
 from semistruct.errors import DataError, ParameterError
-from semistruct.fitting.trust import GRID, for_prediction
+from semistruct.fitting.trust import GRID, Trust, best_strength
 from semistruct.metrics import METRICS, rank, standing
 
 TRAIN, DEV, POOL = make_citations(8), make_citations(12, seed=1), make_citations(10, seed=2)
@@ -56,11 +56,14 @@ def test_rules_weigh_what_is_best_by_the_metric(metric):
     bare = HMM(rules=rules).fit(TRAIN.tokens, TRAIN.labels).model_
     bare = type(bare)(bare.labels, bare.encoder, bare.weights, rules)
 
-    def found(weight):
-        return rank(standing(DEV.labels, bare.predict(DEV.tokens, rules=rules.softened(weight)), metric), metric)
+    trust = Trust.of(rules, [(TRAIN.tokens, TRAIN.labels), PAIR], bare.labels)
 
-    best = max(GRID, key=lambda weight: (*found(weight), weight))
-    assert for_prediction(bare, len(TRAIN), PAIR, metric, None) == rules.softened(best) == model.model_.rules
+    def found(strength):
+        return rank(standing(DEV.labels, bare.predict(DEV.tokens, rules=trust.weighted(strength)), metric), metric)
+
+    best = max(GRID, key=lambda strength: (*found(strength), strength))
+    assert best_strength(trust, bare, len(TRAIN), PAIR, metric, None) == best
+    assert model.model_.rules == trust.weighted(best)
 
 
 def test_an_unknown_metric_is_refused():

@@ -75,12 +75,15 @@ def dump_report(result: dict[str, Any]) -> Iterator[Any]:
     params = {k: v for k, v in result["params"].items() if k != "rules" or v is None}  # rules come in words
     yield Text(f"{result['method']}({', '.join(f'{k}={v!r}' for k, v in params.items())})")
     for key, value in result["card"].items():
+        if key == "trust":  # comes with the rules
+            continue
         shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
         yield Text(f"{key}: {shown}")
     yield Text(f"features: {' '.join(result['features'] or ['as given'])}")
     yield Text(f"tokens: {result['tokens']}")
-    for rule in result["rules"] or ():
-        yield Text(f"rule: {rule}")
+    for row in result["card"].get("trust", ()):
+        weight = row["weight"] if isinstance(row["weight"], str) else f"{row['weight']:.1f}"
+        yield Text(f"rule: {row['rule']} (weight {weight}: {row['why']})")
     for title, rows in [
         *result["heaviest"].items(),
         ("transitions from label to label, after any token", result["steps"]),

@@ -85,6 +85,7 @@ def train(
         _draw(beside.plot, estimator, output)
     learned = {key: getattr(estimator, key + "_", None) for key in ("search", "stop", "history", "path", "explanation")}
     learned |= {part.attribute.rstrip("_"): getattr(estimator, part.attribute) for part in chosen.reports}
+    learned["trust"] = estimator.trust_
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
 
@@ -233,12 +234,28 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
     if broken:
         yield "sequences of the pool that break each rule: with the supervised model, and after learning:"
         yield table(BEFORE, [(row["rule"], str(row["before"]), str(row["after"])) for row in _most(broken, "before")])
+    yield from _weights(result["trust"])
     for part in method.reports:
         if rows := result[part.attribute.rstrip("_")]:
             yield part.title
             rows = _most(rows, part.before) if part.largest_first else rows[:SHOWN]
             columns = (part.before, part.after)
             yield table(BEFORE, [(row["rule"], *(f"{row[key]:.{part.digits}f}" for key in columns)) for row in rows])
+
+
+def _weights(trust: list[dict[str, Any]]) -> Iterator[Any]:
+    """How much each rule weighs, those that weigh least first."""
+    rows = sorted((row for row in trust if not isinstance(row["weight"], str)), key=lambda row: row["weight"])
+    if rows:
+        yield "what each rule weighs in prediction, and why:"
+        yield table(("rule", "weight", ""), [_weight(row) for row in rows[:SHOWN]])
+    if len(rows) > SHOWN:
+        yield f"({len(rows) - SHOWN} more weigh at least {rows[SHOWN]['weight']:.1f}; see `semistruct dump`)"
+
+
+def _weight(row: dict[str, Any]) -> tuple[str, str, str]:
+    kind = "" if row["kind"] == "true" else f"{row['kind']}: "
+    return row["rule"], f"{row['weight']:.1f}", f"{kind}{row['why']}"
 
 
 def _share(score: float | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from semistruct.experiments.lineup import Entry
 from semistruct.fitting.data import Pairs
-from semistruct.fitting.trust import for_prediction
+from semistruct.fitting.trust import Trust, best_strength
 from semistruct.rules import Rules
 
 
@@ -36,8 +36,9 @@ class Setup:
         """The rules to predict with and their weights: those of the estimator if it has learned with these rules."""
         if self.learn_rules == self.predict_rules and estimator.model_.rules is not None:
             return estimator.model_.rules
-        model = replace(estimator.model_, rules=self.predict_rules)
-        return for_prediction(model, len(self.learn[0]), self.dev, estimator.metric, self.n_jobs) or self.predict_rules
+        model, n = estimator.model_, len(self.learn[0])
+        trust = Trust.of(self.predict_rules, [self.learn, self.dev], model.labels)
+        return trust.weighted(best_strength(trust, model, n, self.dev, estimator.metric, self.n_jobs))
 
 
 @dataclass(frozen=True)

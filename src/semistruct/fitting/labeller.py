@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +16,9 @@ from semistruct.errors import DataError, ModelError, ParameterError, quoted, sho
 from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
 from semistruct.features.templates import as_texts
-from semistruct.fitting.data import check_data, sequences
+from semistruct.fitting.data import Pairs, check_data, sequences
 from semistruct.fitting.standing import Line, RuleReport
+from semistruct.fitting.trust import Trust, best_strength
 from semistruct.looks import Look, probable_cut
 from semistruct.model import Model
 from semistruct.rules import Rule, Rules
@@ -42,6 +44,7 @@ class SequenceLabeller(BaseEstimator):
     tokens_  how running text has to be cut for the model, as far as the tokens of X tell (`looks.probable_cut`): what
              `semistruct.read` takes as `tokens`.  It may be set; model files hold it
     look_    how the tokens of X look, None if X holds features
+    trust_   list of dicts, one per rule: rule, weight in prediction, applies, obeys, why
     """
 
     name: ClassVar[str]
@@ -60,6 +63,7 @@ class SequenceLabeller(BaseEstimator):
     card_: dict[str, Any]
     tokens_: str
     look_: Look | None
+    trust_: list[dict[str, Any]]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -136,6 +140,12 @@ class SequenceLabeller(BaseEstimator):
         words = len(X) > 0 and form_of(X) == "tokens"
         self.tokens_, self.look_ = (probable_cut(X), Look.of(X)) if words else (GIVEN, None)
 
+    def _weighed(self, model: Model, trust: Trust, n_labelled: int, dev: Pairs | None) -> Model:
+        """The model with its rules, which weigh in prediction as far as they are trusted."""
+        strength = best_strength(trust, model, n_labelled, dev, self.metric, self.n_jobs)
+        self.trust_ = trust.rows(strength)
+        return model if self.rules is None else replace(model, rules=trust.weighted(strength))
+
     def _to_obey(self, rules: bool | Rules) -> Rules | None:
         check_is_fitted(self, "model_")
         if not isinstance(rules, bool | Rules):
@@ -155,6 +165,8 @@ class SequenceLabeller(BaseEstimator):
         given, data = dict(card or {}), getattr(self, "data_", {})
         if data and isinstance(given.get("data", {}), dict):
             given["data"] = {**data, **given.get("data", {})}
+        if trust := getattr(self, "trust_", None):
+            given.setdefault("trust", trust)
         tokens = {"cut": checked_tokens(self.tokens_), "look": self.look_ and self.look_.to_dict()}
         store.write_model(path, self.model_, {**self.description(), "tokens": tokens}, given)
 

@@ -17,7 +17,17 @@ from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
 from semistruct.fitting.checkpoints import Checkpoint
 from semistruct.fitting.choice import choose_C
-from semistruct.fitting.data import DevData, Pairs, all_labels, check_data, checked_dev, is_known, origin, sequences
+from semistruct.fitting.data import (
+    DevData,
+    Pairs,
+    all_labels,
+    check_data,
+    checked_dev,
+    is_known,
+    origin,
+    refuse_rules_about_words,
+    sequences,
+)
 from semistruct.fitting.explanation import explain
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
@@ -25,7 +35,7 @@ from semistruct.fitting.measure import Measure
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
-from semistruct.fitting.trust import for_judging, for_prediction
+from semistruct.fitting.trust import Trust, strength_by_labels
 from semistruct.model import Model
 from semistruct.params import check_params, seed_from
 from semistruct.progress import Place, Progress, Watch
@@ -140,17 +150,20 @@ class PathMethod(SequenceLabeller):
         if select == "dev" and dev is None:
             raise ParameterError(f"{type(self).__name__}(select='dev'): there is no dev data")
         labels = all_labels(y, self.rules)
-        task = Task.of(
-            X, y, pool, features=self._templates(), rules=self._matched_rules(labels), labels=labels,
-            sample_weight=sample_weight,
-        )  # fmt: skip
+        refuse_rules_about_words(self.rules, X, labels)
+        task = Task.of(X, y, pool, features=self._templates(), rules=None, labels=labels, sample_weight=sample_weight)
         self.data_ = origin(X, y, dev, pool)
-        self._check_task(task)
         held_out = DevData.of(dev, task.encoder, task.labels)
         _warn_of_overlap(X, y, dev)
-        rules = for_judging(self.rules, int(task.has_labels.sum()))
-        judge = Judge.of(task, held_out, select, Measure(self.metric, task.labels), rules, self.n_jobs)
         start = State(self._start(task, held_out))
+        trust = Trust.of(self.rules, [(X, y), dev], labels).doubted(task, start.chain, self.n_jobs)
+        trust.warn()
+        strength = strength_by_labels(task.n_labelled)
+        task = task.under(self._matched_rules(self._trusted(trust.believed(), strength), labels))
+        self._check_task(task)
+        judge = Judge.of(
+            task, held_out, select, Measure(self.metric, task.labels), trust.weighted(strength), self.n_jobs
+        )
         stages = self._stages(task)
         run = Run(start, self.axis, stages, watch)
         points: list[Point] = []
@@ -169,21 +182,24 @@ class PathMethod(SequenceLabeller):
         except KeyboardInterrupt:
             self.stop_ = "interrupted"
             warnings.warn("interrupted: the model is the best point so far", stacklevel=2)
-        self._finish(task, points, judge, run.state, dev)
+        self._finish(task, points, judge, run.state)
+        self.model_ = self._weighed(self.model_, trust, task.n_labelled, dev)
         if self.keep_models:
             self.models_ = [replace(self._model(task, p.chain), rules=self.model_.rules) for p in points]
         return self
 
-    def _matched_rules(self, labels: Sequence[str]) -> Rules | None:
+    def _trusted(self, trust: Trust, strength: float) -> Rules:
+        """Rules that are believed, with their weights in matching; those without a weight may have none yet."""
+        return trust.rules
+
+    def _matched_rules(self, rules: Rules, labels: Sequence[str]) -> Rules:
         """The rules to which the pool is matched: those that the method can use, as it can use them."""
-        if self.rules is None:
-            return None
-        found = [(rule, self.usable(rule, labels)) for rule in self.rules]
+        found = [(rule, self.usable(rule, labels)) for rule in rules]
         aside = [quoted(rule.text) for rule, usable in found if usable is None]
         if aside:
             problem = f"{type(self).__name__} cannot learn from {len(aside)} of {len(found)} rules"
             warnings.warn(f"{problem}, and obeys them only in prediction: {some_of(aside)}", RuleWarning, stacklevel=3)
-        return Rules([usable for _, usable in found if usable is not None], self.rules.labels)
+        return Rules([usable for _, usable in found if usable is not None], rules.labels)
 
     def _templates(self) -> FeatureSet:
         """The features to use."""
@@ -217,13 +233,11 @@ class PathMethod(SequenceLabeller):
         raise NotImplementedError
 
     def _model(self, task: Task, chain: ChainWeights) -> Model:
-        return Model(task.labels, task.encoder, chain, self.rules).compact()
+        return Model(task.labels, task.encoder, chain).compact()
 
-    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
+    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State) -> None:
         best = judge.best(points)
-        model = self._model(task, points[best].chain)
-        rules = for_prediction(model, int(task.has_labels.sum()), dev, self.metric, self.n_jobs)
-        self.model_ = replace(model, rules=rules)
+        self.model_ = self._model(task, points[best].chain)
         self.history_ = state.history
         self.path_ = [{**point.row(self.axis), "chosen": i == best} for i, point in enumerate(points)]
         labels, names = points[best].labels, np.array(task.labels, object)

@@ -21,7 +21,6 @@ from semistruct.errors import RuleWarning
 from semistruct.expectations.projection import Multipliers, Projection, Projector
 from semistruct.expectations.rows import Expectations, why_no_expectation
 from semistruct.features import FeatureSet
-from semistruct.fitting.data import Pairs
 from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
 from semistruct.fitting.path import PathMethod, Run
 from semistruct.fitting.points import Judge, Point
@@ -162,8 +161,8 @@ class ProjectedMethod(Probabilities, PathMethod):
         before, after = (float(record.objective or 0.0) for record in (learned.history[0], learned.history[-1]))
         return learned.chain, before, after
 
-    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
-        super()._finish(task, points, judge, state, dev)
+    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State) -> None:
+        super()._finish(task, points, judge, state)
         self.expectations_: list[dict[str, Any]] = []
         if len(task.opened) and len(task.tables.rules):
             point = points[judge.best(points)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 from semistruct.errors import DataError
@@ -24,7 +24,7 @@ from semistruct.fitting.data import (
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
 from semistruct.fitting.measure import Measure
-from semistruct.fitting.trust import for_prediction
+from semistruct.fitting.trust import Trust
 from semistruct.model import Model
 from semistruct.params import check_params, seed_from
 from semistruct.progress import Watch
@@ -98,8 +98,10 @@ class SupervisedMethod(SequenceLabeller):
         self.C_, self.search_ = choose_C(self.C, learner, measure, (batch, known), held_out, weight, seed, self.n_jobs)
         learned = learner.learn(batch, known, self.C_ * weight)
         self.history_, self.stop_ = [record.row() for record in learned.history], learned.stop
-        model = Model(labels, encoder, learned.chain, self.rules).compact()
-        self.model_ = replace(model, rules=for_prediction(model, len(y), dev, self.metric, self.n_jobs))
+        model = Model(labels, encoder, learned.chain).compact()
+        trust = Trust.of(self.rules, [(X, y), dev], labels)
+        trust.warn()
+        self.model_ = self._weighed(model, trust, len(y), dev)
         return self
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> Learner:

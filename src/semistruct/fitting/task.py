@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -79,6 +79,15 @@ class Task:
             has_labels=np.array([is_known(row) for row in rows]),
             tables=(rules if open_X else Rules([])).compile(open_X, labels),
         )
+
+    def under(self, rules: Rules) -> Task:
+        """The same with these rules."""
+        return replace(self, tables=(rules if len(self.opened) else Rules([])).compile(self.tables.X, self.labels))
+
+    @property
+    def n_labelled(self) -> int:
+        """How many sequences have a label."""
+        return int(self.has_labels.sum())
 
     @cached_property
     def opened(self) -> SequenceBatch:

@@ -1,49 +1,182 @@
-"""The weights of rules without a weight.
+"""How far rules are trusted: the weights of instance rules without a weight.
 
-    in matching    1000, more than any score, while the pool is matched to the rules (`OPEN_WEIGHT` of rules)
-    in judging     by the number of labels, where the points of a path are compared on dev data (`for_judging`)
-    in prediction  what is best on dev data, or by the number of labels (`for_prediction`)
+The evidence for a rule are its cases in the labelled data and in dev data: how many there are, and how many obey
+(`rules.checking`).  If there is none, the pool can raise a doubt: the share of the cases there in which the supervised
+model is sure of a label that breaks the rule.  Rules are of three kinds, and by Bayes' rule the evidence says which is
+the most probable:
 
-A model that has learned from many labels knows the exceptions to rules better than the rules do, and then they should
-weigh little: the more labels, the less.  All this is about instance rules; a method may have its own way to weigh
-them in matching, as CODL does.
+    true   nearly all cases obey; most rules that people write are of this kind.  It weighs  strength * odds
+    loose  most cases obey.  It weighs  odds / 2
+    false  few cases obey.  It fades: it is left out
+
+where odds is the logarithm of the odds that a case obeys, for true rules relative to that of a rule without cases.  The
+strength is less the more labels there are, as a model that has learned from many knows the exceptions better than the
+rules do; in prediction it is what is best on dev data, if there is some.  Only true rules are used in matching: what is
+learned from the pool repeats the mistakes of the others.
 """
 
 from __future__ import annotations
 
-from math import sqrt
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import lgamma, log, sqrt
+from typing import Any
+
+import numpy as np
 
 from semistruct import metrics
+from semistruct.batch import UNKNOWN
+from semistruct.chain.inference import ChainWeights, token_margins
+from semistruct.errors import RuleWarning, quoted
+from semistruct.features.encoder import form_of
 from semistruct.fitting.data import Pairs
+from semistruct.fitting.task import Task
 from semistruct.model import Model
-from semistruct.rules import Rules
-from semistruct.rules.base import OPEN_WEIGHT
+from semistruct.rules import Function, Rules
+from semistruct.rules.base import OPEN_WEIGHT, weight_text
+from semistruct.rules.checking import count_cases
+from semistruct.rules.events import TokenEvent
 
-GRID = (1.0, 2.0, 4.0, 8.0, 16.0, OPEN_WEIGHT)
-BASE = 40.0  # without dev data: the weight for one labelled sequence
+PRIOR = {"true": 0.75, "loose": 0.15, "false": 0.1}
+KINDS = {"true": (30.0, 1.0), "loose": (8.0, 2.0), "false": (1.0, 3.0)}
+"""Of which cases, obeying and not, a rule of this kind reminds (the parameters of a beta distribution)."""
+CASES = (9.0, 1.0)  # that every rule seems to have had, for its odds
+MOST = 3.0  # of the odds, relative to a rule without cases
+TOLD = 5  # rules that are told to be false, one by one
+SURE = 0.5  # the margin from which on the model is sure; one token costs 1 in training
+GRID = (1.0, 2.0, 4.0, 8.0, 16.0, OPEN_WEIGHT)  # of strengths to try on dev data
+BASE = 40.0  # the strength for one labelled sequence
 
 
-def weight_by_labels(n_labelled: int) -> float:
-    """The weight of rules in prediction by the number of labelled sequences."""
+def strength_by_labels(n_labelled: int) -> float:
+    """The strength of rules by the number of labelled sequences."""
     return max(1.0, BASE / sqrt(max(n_labelled, 1)))
 
 
-def for_judging(rules: Rules | None, n_labelled: int) -> Rules:
-    """The rules under which models on a path label dev data."""
-    return Rules([]) if rules is None else rules.softened(weight_by_labels(n_labelled))
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of one rule."""
+
+    applies: int = 0
+    obeys: int = 0
+    doubt: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        broken = self.applies - self.obeys + self.doubt
+        return max(KINDS, key=lambda kind: log(PRIOR[kind]) + _log_chance(KINDS[kind], self.obeys, broken))
+
+    def weight(self, strength: float) -> float:
+        """0 for a rule that fades."""
+        odds = max(log((self.obeys + CASES[0]) / (self.applies - self.obeys + CASES[1])), 0.0)
+        if self.kind == "true":
+            return strength * min(odds / log(CASES[0] / CASES[1]), MOST)
+        return odds / 2 if self.kind == "loose" else 0.0
+
+    @property
+    def why(self) -> str:
+        if self.applies:
+            return f"{self.obeys} of {self.applies} labelled cases obey"
+        return "no labelled case" + (
+            f", and the model doubts {self.doubt:.0%} of those in the pool" if self.doubt else ""
+        )
 
 
-def for_prediction(model: Model, n_labelled: int, dev: Pairs | None, metric: str, n_jobs: int | None) -> Rules | None:
-    """The rules of a model with weights for prediction: the best of a grid on dev data, or by the number of labels.
+@dataclass(frozen=True)
+class Trust:
+    """Rules, and the evidence for each."""
 
-    Among equally good weights the largest is taken.
-    """
-    rules = model.rules
-    if rules is None or dev is None:
-        return None if rules is None else for_judging(rules, n_labelled)
+    rules: Rules
+    evidence: tuple[Evidence, ...]
 
-    def rank(weight: float) -> tuple[float, float, float]:
-        found = model.predict(dev[0], n_jobs, rules.softened(weight))
-        return *metrics.rank(metrics.standing(dev[1], found, metric), metric), weight
+    @classmethod
+    def of(cls, rules: Rules | None, data: Iterable[Pairs | None], labels: Sequence[str]) -> Trust:
+        """From the labelled sequences of all these data; where they hold features, their cases are not counted."""
+        rules = Rules([]) if rules is None else rules
+        counts = np.zeros((len(rules), 2), np.int64)
+        for X, y in filter(None, data):
+            if form_of(X) == "tokens":
+                counts += np.array(count_cases(rules, X, y, labels), np.int64).reshape(-1, 2)
+        return cls(rules, tuple(Evidence(int(n), int(k)) for n, k in counts))
 
-    return rules.softened(max(GRID, key=rank))
+    def doubted(self, task: Task, chain: ChainWeights, n_jobs: int | None) -> Trust:
+        """With the doubts of a model about rules for single tokens without a labelled case, whose labels it knows."""
+        seen = {task.labels[y] for y in np.unique(task.known) if y != UNKNOWN}
+        open_ = [r for r, one in enumerate(self.evidence) if not one.applies and self._is_about_tokens(r, seen)]
+        if not open_ or not len(task.opened):
+            return self
+        path, found = task.decoded(chain, n_jobs), list(self.evidence)
+        sure = token_margins(task.opened, chain, path, n_jobs=n_jobs) > SURE
+        tables = Rules([self.rules.rules[r] for r in open_]).compile(task.tables.X, task.labels)
+        for k in tables.instance:
+            event = tables.terms[k].event
+            cases = tables.token_tests[tables.token_class, k]
+            wrong = np.isin(path, [y for y, label in enumerate(task.labels) if label in event.labels])
+            doubt = float(np.sum(cases & wrong & sure)) / max(int(cases.sum()), 1)
+            found[open_[tables.rule_of[k]]] = Evidence(doubt=doubt)
+        return replace(self, evidence=tuple(found))
+
+    def _is_about_tokens(self, r: int, labels: set[str]) -> bool:
+        rule = self.rules.rules[r]
+        if not rule.can_be_weighed or isinstance(rule, Function):
+            return False
+        return rule.mentioned() <= labels and isinstance(rule.terms(sorted(labels))[0].event, TokenEvent)
+
+    def believed(self) -> Trust:
+        """Without the open rules that are not true."""
+        pairs = zip(self.rules, self.evidence, strict=True)
+        kept = [(rule, one) for rule, one in pairs if one.kind == "true" or not rule.can_be_weighed]
+        return Trust(Rules([rule for rule, _ in kept], self.rules.labels), tuple(one for _, one in kept))
+
+    def weighted(self, strength: float) -> Rules:
+        """The rules with their weights, without those that fade."""
+        return self.rules.weighted([one.weight(strength) for one in self.evidence])
+
+    def rows(self, strength: float) -> list[dict[str, Any]]:
+        """For reports: each rule, its weight (a number, or "hard"), and why it weighs that."""
+        out = []
+        for rule, one in zip(self.rules, self.evidence, strict=True):
+            weight, why = (one.weight(strength), one.why) if rule.can_be_weighed else (rule.shown_weight, "as given")
+            counts = {"applies": one.applies, "obeys": one.obeys}
+            out.append({"rule": rule.text, "weight": weight, "kind": one.kind, **counts, "why": why})
+        return out
+
+    def warn(self) -> None:
+        """One line for each rule that is probably false, of which only some are told."""
+        found = list(self.contradicted())
+        for problem in found[:TOLD]:
+            warnings.warn(problem, RuleWarning, stacklevel=3)
+        if (more := len(found) - TOLD) > 0:
+            warnings.warn(f"{more} more rules are probably false", RuleWarning, stacklevel=3)
+
+    def contradicted(self) -> Iterator[str]:
+        """Rules, with a weight or without, that are probably false."""
+        for rule, one in zip(self.rules, self.evidence, strict=True):
+            if rule.level == "instance" and one.kind == "false":
+                done = "it is left out" if rule.weight_is_open else f"its weight stays {weight_text(rule.weight)}"
+                yield f"the rule {quoted(rule.text)} is probably false, so {done}: {one.why}"
+
+
+def best_strength(
+    trust: Trust, model: Model, n_labelled: int, dev: Pairs | None, metric: str, n_jobs: int | None
+) -> float:
+    """The strength for prediction: the best of a grid on dev data, the largest among equals; else by the labels."""
+    if dev is None:
+        return strength_by_labels(n_labelled)
+
+    def rank(strength: float) -> tuple[float, float, float]:
+        found = model.predict(dev[0], n_jobs, trust.weighted(strength))
+        return *metrics.rank(metrics.standing(dev[1], found, metric), metric), strength
+
+    return max(GRID, key=rank)
+
+
+def _log_chance(kind: tuple[float, float], obeys: float, broken: float) -> float:
+    """The logarithm of the chance of such cases, in some order, for a rule that is of this kind."""
+    a, b = kind
+    return _log_beta(a + obeys, b + broken) - _log_beta(a, b)
+
+
+def _log_beta(a: float, b: float) -> float:
+    return lgamma(a) + lgamma(b) - lgamma(a + b)

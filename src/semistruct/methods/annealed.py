@@ -13,6 +13,8 @@ from semistruct.fitting.path import Run
 from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
+from semistruct.fitting.trust import Trust
+from semistruct.rules import Rules
 from semistruct.switching.matching import Moves
 
 RELATIVE = (1.0, 10.0, 30.0)
@@ -63,6 +65,9 @@ class AnnealedSSVM(MarginPath):
     rounds: int = 3
     moves: str = "spans"
     match_by: str = "score"
+
+    def _trusted(self, trust: Trust, strength: float) -> Rules:
+        return trust.weighted(strength)
 
     def _stages(self, task: Task) -> list[float]:
         """The C_u per sequence."""

@@ -20,6 +20,7 @@ from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
 from semistruct.fitting.supervised import SupervisedMethod
 from semistruct.fitting.task import Task
+from semistruct.fitting.trust import Trust
 from semistruct.methods.hmm import HMM
 from semistruct.prediction import best_under
 from semistruct.rules import Rule, Rules
@@ -103,9 +104,8 @@ class CODL(PathMethod):
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
         return rule if rule.level == "instance" else None
 
-    def _matched_rules(self, labels: Sequence[str]) -> Rules | None:
-        found = super()._matched_rules(labels)
-        return None if found is None else found.softened(self.penalty)
+    def _trusted(self, trust: Trust, strength: float) -> Rules:
+        return trust.rules.softened(self.penalty)
 
     def _check_task(self, task: Task) -> None:
         if self._base.rules is not None:

@@ -11,7 +11,6 @@ import numpy as np
 from semistruct import params
 from semistruct.expectations.shares import Shares, WithShares
 from semistruct.features import FeatureSet
-from semistruct.fitting.data import Pairs
 from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
 from semistruct.fitting.path import PathMethod, Run
 from semistruct.fitting.points import Judge, Point
@@ -114,7 +113,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
             iterations=last.count,
         )
 
-    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State, dev: Pairs | None) -> None:
-        super()._finish(task, points, judge, state, dev)
+    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State) -> None:
+        super()._finish(task, points, judge, state)
         shares = Shares(task.opened, task.tables, self.n_jobs) if len(task.opened) else None
         self.shares_ = [] if shares is None else shares.told(points[0].chain, points[-1].chain)

@@ -188,6 +188,11 @@ class Rule(BaseModel):
         return "weight" not in self.model_fields_set
 
     @property
+    def can_be_weighed(self) -> bool:
+        """Whether the weight follows from how far the rule is trusted: that of instance rules, if it is open."""
+        return self.weight_is_open and self.level == "instance"
+
+    @property
     def shown_weight(self) -> float | str:
         """The weight for readers: a number, "hard" or "open"."""
         return "open" if self.weight_is_open else self.weight

@@ -90,11 +90,17 @@ class Rules:
 
     def softened(self, weight: float) -> Rules:
         """The same rules, in which instance rules without a weight have this weight."""
-        soft = [
-            rule if not rule.weight_is_open or rule.level == "corpus" else rule.model_copy(update={"weight": weight})
-            for rule in self.rules
+        return self.weighted([weight] * len(self))
+
+    def weighted(self, weights: Sequence[float]) -> Rules:
+        """The same rules, in which instance rules without a weight have these; those of weight 0 are left out."""
+        found = [
+            (rule.model_copy(update={"weight": weight}) if rule.can_be_weighed else rule, i)
+            for i, (rule, weight) in enumerate(zip(self.rules, weights, strict=True))
+            if weight > 0 or not rule.can_be_weighed
         ]
-        return Rules(soft, self.labels, lines=self.lines)
+        lines = tuple(self.lines[i] for _, i in found) if self.lines else ()
+        return Rules([rule for rule, _ in found], self.labels, lines=lines)
 
     def check_labels(self, labels: Sequence[str]) -> None:
         """Refuse a rule that names a label which is not one of these."""

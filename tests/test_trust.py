@@ -1,0 +1,172 @@
+"""How far rules are trusted: their kinds and weights, and what a fit makes of them."""
+
+import itertools
+import random
+import warnings
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from semistruct import CODL, SSVM, AnnealedSSVM, Rules, load, make_citations
+from semistruct.errors import RuleWarning
+from semistruct.fitting.trust import CASES, KINDS, MOST, PRIOR, SURE, Evidence, Trust, strength_by_labels
+from semistruct.rules import AtMostOnce, Function, Proportion, StartsWith, Words
+from semistruct.rules.checking import check_rules, count_cases
+
+TRAIN, POOL = make_citations(12, seed=3), make_citations(40, seed=4)
+LABELS = TRAIN.label_set
+FALSE = Words(["the", "and", "of", ",", "."], are="volume")
+QUICK = {"C": 0.5, "schedule": [1.0, 10.0], "rounds": 1}
+
+
+def by_integration(evidence):
+    """The most probable kind, by adding up the beta distributions on a grid."""
+    p = (np.arange(20_000) + 0.5) / 20_000
+    broken = evidence.applies - evidence.obeys + evidence.doubt
+
+    def chance(kind):
+        a, b = KINDS[kind]
+        density = p ** (a - 1) * (1 - p) ** (b - 1)
+        return PRIOR[kind] * float(np.mean(density * p**evidence.obeys * (1 - p) ** broken) / np.mean(density))
+
+    found = {kind: chance(kind) for kind in KINDS}
+    return found, max(found, key=found.__getitem__)
+
+
+@given(st.integers(0, 40), st.integers(0, 40), st.floats(0, 1))
+def test_the_kind_is_the_most_probable_one(obeys, broken, doubt):
+    evidence = Evidence(obeys + broken, obeys, doubt)
+    found, kind = by_integration(evidence)
+    if sorted(found.values())[-1] > 1.01 * sorted(found.values())[-2]:
+        assert evidence.kind == kind
+
+
+@pytest.mark.parametrize(
+    ("applies", "obeys", "kind"),
+    [(0, 0, "true"), (1, 1, "true"), (1, 0, "false"), (5, 4, "true"), (20, 8, "false"), (27, 21, "loose"),
+     (100, 99, "true"), (1000, 800, "loose"), (1000, 100, "false")],
+)  # fmt: skip
+def test_a_few_cases_decide(applies, obeys, kind):
+    evidence = Evidence(applies, obeys)
+    assert evidence.kind == kind
+    odds = log((obeys + CASES[0]) / (applies - obeys + CASES[1]))
+    wanted = {"true": 7 * min(odds / log(CASES[0]), MOST), "loose": odds / 2, "false": 0.0}[kind]
+    assert evidence.weight(7.0) == pytest.approx(wanted)
+
+
+def test_a_rule_without_cases_weighs_the_strength():
+    assert Evidence().weight(5.0) == pytest.approx(5.0)
+    assert [strength_by_labels(n) for n in (1, 4, 1600, 10**6)] == [40.0, 20.0, 1.0, 1.0]
+
+
+@given(st.integers(0, 300), st.integers(0, 30))
+def test_more_cases_that_obey_never_weigh_less(obeys, broken):
+    kinds = ["false", "loose", "true"]
+    less, more = Evidence(obeys + broken, obeys), Evidence(obeys + broken + 1, obeys + 1)
+    assert kinds.index(less.kind) <= kinds.index(more.kind)
+    assert less.weight(3.0) <= more.weight(3.0)
+
+
+def test_cases_are_those_of_the_check():
+    rules = Rules.from_file("citations")
+    rows = [row if i % 3 else None for i, row in enumerate(TRAIN.labels)]
+    labels = rules.all_labels(LABELS)
+    checked = check_rules(rules, TRAIN.tokens, rows, labels)
+    wanted = [(rule.applies, rule.obeys) for rule in checked.rules]
+    assert count_cases(rules, TRAIN.tokens, rows, labels) == wanted
+    trust = Trust.of(rules, [(TRAIN.tokens, rows), None, (TRAIN.tokens, rows)], labels)
+    assert [(one.applies, one.obeys) for one in trust.evidence] == [(2 * n, 2 * k) for n, k in wanted]
+
+
+def nothing(tokens, labels):
+    return 0
+
+
+def test_only_open_instance_rules_are_weighed():
+    rules = Rules([FALSE, StartsWith("author"), Words(["pp"], are="title", weight=3), Proportion({"title": 0.3}),
+                   AtMostOnce("all", weight="hard"), Function(nothing)], LABELS)  # fmt: skip
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = SSVM(rules=rules, tol=0.1).fit(TRAIN.tokens, TRAIN.labels)
+    texts = [str(one.message) for one in told if issubclass(one.category, RuleWarning)]
+    assert any("is probably false, so it is left out" in text and "volume" in text for text in texts)
+    weights = [row["weight"] for row in model.trust_]
+    assert weights[0] == 0.0
+    assert weights[1] > strength_by_labels(12)
+    assert weights[2:5] == [3, "open", "hard"]
+    assert [rule.weight for rule in model.model_.rules] == [weights[1], 3, 1000, "hard", weights[5]]
+    assert [row["why"] for row in model.trust_][2:5] == ["as given"] * 3
+
+
+def accuracy(rules, method=AnnealedSSVM, **params):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = method(rules=rules, **params).fit(TRAIN.tokens, TRAIN.labels, pool=POOL.tokens)
+        return model.score(POOL.tokens, POOL.labels, rules=True)
+
+
+def test_a_false_rule_costs_nothing():
+    good = [StartsWith(["author", "editor"]), AtMostOnce("all")]
+    without, beside = accuracy(Rules(good, LABELS), **QUICK), accuracy(Rules([*good, FALSE], LABELS), **QUICK)
+    believed = accuracy(Rules([*good, FALSE.model_copy(update={"weight": 50.0})], LABELS), **QUICK)
+    assert beside == without > believed + 0.05
+
+
+@pytest.mark.parametrize("params", [{"rounds": 1}])
+def test_other_methods_leave_false_rules_out_too(params):
+    good = [StartsWith(["author", "editor"])]
+    assert accuracy(Rules([*good, FALSE], LABELS), CODL, **params) == accuracy(Rules(good, LABELS), CODL, **params)
+
+
+def test_the_model_can_doubt_a_rule_that_no_label_speaks_of():
+    rng = random.Random(1)
+    X = [[rng.choice(["a1", "a2"]), rng.choice(["b1", "b2"])] for _ in range(20)]
+    y = [["A", "B"] for _ in X]
+    pool = [["a1", "b3"], ["a2", "b3"], ["a3", "b1"]]
+    rules = Rules([Words(["b3"], are="A"), Words(["a3"], are="A")], ["A", "B"])
+    params = {"features": ["prefix(1-1)", "word", "begin"], "C": 10.0, "schedule": [1.0], "rounds": 1}
+    with pytest.warns(RuleWarning, match="'b3 is A' is probably false.*the model doubts 100% of those in the pool"):
+        model = AnnealedSSVM(rules=rules, **params).fit(X, y, pool=pool)
+    assert [row["kind"] for row in model.trust_] == ["false", "true"]
+    assert min(SSVM(**{k: params[k] for k in ("features", "C")}).fit(X, y).confidence(pool)[0]) > SURE
+
+
+def test_a_model_file_tells_what_its_rules_weigh(tmp_path):
+    rules = Rules([StartsWith(["author", "editor"]), FALSE], LABELS)
+    with pytest.warns(RuleWarning, match="probably false"):
+        model = SSVM(rules=rules, tol=0.1).fit(TRAIN.tokens, TRAIN.labels)
+    model.save(tmp_path / "m")
+    found = load(tmp_path / "m")
+    assert found.card_["trust"] == model.trust_
+    assert [rule.weight for rule in found.model_.rules] == [model.trust_[0]["weight"]]
+
+
+def test_many_false_rules_are_told_in_few_lines():
+    rules = Rules([Words([word, "."], are="volume") for word in "abcdefgh"], LABELS)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        SSVM(rules=rules, tol=0.1).fit(TRAIN.tokens, TRAIN.labels)
+    texts = [str(one.message) for one in told if issubclass(one.category, RuleWarning)]
+    assert len(texts) == 6
+    assert texts[-1] == "3 more rules are probably false"
+
+
+def test_dev_data_is_evidence_too():
+    few = (TRAIN.tokens[:1], TRAIN.labels[:1])
+    rules = Rules([Words(["pp", "pages"], are="volume")], LABELS)
+    alone = Trust.of(rules, [few], LABELS).evidence[0]
+    both = Trust.of(rules, [few, (POOL.tokens, POOL.labels)], LABELS).evidence[0]
+    assert both.applies > alone.applies
+    assert both.kind == "false"
+
+
+def test_weights_are_in_the_order_of_the_rules():
+    pairs = itertools.product(["author", "title"], repeat=2)
+    rules = Rules([Words([w], are=label) for w, label in pairs], LABELS)
+    assert rules.weighted([1.0, 0.0, 2.0, 3.0]).rules == tuple(
+        rule.model_copy(update={"weight": w}) for rule, w in zip(rules, [1.0, 0.0, 2.0, 3.0], strict=True) if w
+    )
+    assert 40 / sqrt(12) == strength_by_labels(12)
