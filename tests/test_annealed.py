@@ -46,6 +46,7 @@ from semistruct.fitting.path import Run
 from semistruct.fitting.points import Judge
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
+from semistruct.fitting.trust import Trust
 from semistruct.methods.annealed import PRINTED, RELATIVE
 from semistruct.rules import Function, Proportion, Rules, StartsWith, Words
 from semistruct.rules.base import HARD
@@ -473,15 +474,15 @@ def test_dev_accuracy_is_measured_under_the_rules():
     model = fit(*LABELLED, pool=UNLABELLED, dev=dev, params={"rules": CITATIONS})
     best = max(row["dev_accuracy"] for row in model.path_)
     assert model.path_[chosen(model)]["dev_accuracy"] == best
-    soft = CITATIONS.softened(40 / np.sqrt(N))
+    soft = Trust.of(CITATIONS, [LABELLED, dev], model.classes_).weighted(40 / np.sqrt(N))
     assert_allclose(best, model.score(*dev, rules=soft), rtol=0, atol=0.01)  # a narrower search
     assert best > model.score(*dev)
 
 
 def test_known_mistakes_are_wrong_labels_and_broken_rules():
-    rules = [{"starts_with": ["author"]}, {"words": ["of"], "are": ["title"]}]
-    rules.append({"proportion": {"title": (0.1, 0.4)}, "level": "instance", "unit": "fraction"})
-    made = Rules([StartsWith("author"), Words(["of"], are="title"), Proportion(**rules[2])])
+    rules = [{"starts_with": ["author"], "weight": 9}, {"words": ["of"], "are": ["title"], "weight": 9}]
+    rules.append({"proportion": {"title": (0.1, 0.4)}, "level": "instance", "unit": "fraction", "weight": 9})
+    made = Rules([StartsWith("author", weight=9), Words(["of"], are="title", weight=9), Proportion(**rules[2])])
     model = on_citations({"rules": made, "select": "last"})
     found = model.predict(UNLABELLED)
     wrong = sum(
@@ -555,7 +556,7 @@ def test_known_labels_have_not_moved():
 
 
 def test_the_history_counts_switches_and_broken_rules():
-    model = on_citations({"select": "last"})
+    model = on_citations({"rules": CITATIONS.softened(1000.0), "select": "last"})
     matches = [row for row in model.history_ if row["step"] == "match"]
     broken = sum(
         penalty_of(CITATIONS, [x], [row], model.classes_) > 0 for x, row in zip(UNLABELLED, model.labels_, strict=True)
@@ -565,7 +566,7 @@ def test_the_history_counts_switches_and_broken_rules():
         matches[-1]["penalty"], penalty_of(CITATIONS, UNLABELLED, model.labels_, model.classes_), rtol=ROUNDING, atol=0
     )
     before = SSVM(features=SHORT["features"], rules=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
-    first = on_citations({"select": "last", "schedule": [1.0], "rounds": 1})
+    first = on_citations({"rules": CITATIONS.softened(1000.0), "select": "last", "schedule": [1.0], "rounds": 1})
     moved = sum(a != b for g, p in zip(before, first.labels_, strict=True) for a, b in zip(g, p, strict=True))
     assert first.history_[0]["switched"] == moved > 0
     assert {row["stages"] for row in model.history_} == {2}

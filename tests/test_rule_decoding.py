@@ -233,8 +233,9 @@ def test_not_every_clash_is_told():
 
 def test_warnings_number_sequences_across_chunks(monkeypatch):
     monkeypatch.setattr("semistruct.model.CHUNK", 2)
+    estimator = fitted(*CLASHING)
     with pytest.warns(RuleWarning) as caught:
-        fitted(*CLASHING).predict([["Turing"], ["Turing"], ["Turing"], ["Machines"], ["Machines"]], rules=True)
+        estimator.predict([["Turing"], ["Turing"], ["Turing"], ["Machines"], ["Machines"]], rules=True)
     assert [w.message.sequence for w in caught] == [3, 4]
     assert str(caught[0].message).startswith("sequence 3: ")
 
@@ -346,15 +347,16 @@ def test_only_weights_that_were_left_open_are_softened():
 
 
 def test_few_labels_trust_rules_more():
-    assert weights_of(fitted(*MIXED).model_.rules) == [40 / sqrt(4), "hard", 1000, 7, 1000, 40 / sqrt(4)]
+    first = trust.Evidence(4, 4).weight(40 / sqrt(4))
+    assert weights_of(fitted(*MIXED).model_.rules) == [first, "hard", 1000, 7, 1000, 40 / sqrt(4)]
     many = SSVM(features=["word"], rules=Rules(MIXED)).fit(X[:1] * 1700, Y[:1] * 1700)
-    assert weights_of(many.model_.rules)[0] == 1.0
+    assert weights_of(many.model_.rules)[-1] == 1.0
     assert weights_of(many.rules)[0] == 1000
 
 
 def test_only_labelled_sequences_count():
     estimator = SSVM(features=["word"], rules=Rules(MIXED)).fit([*X, *NEW], [*Y, *[None] * 4])
-    assert weights_of(estimator.model_.rules)[0] == 40 / sqrt(4)
+    assert weights_of(estimator.model_.rules)[-1] == 40 / sqrt(4)
 
 
 DEV = {
@@ -364,10 +366,11 @@ DEV = {
 
 
 @pytest.mark.parametrize("name", DEV)
-def test_dev_data_choose_the_weight(name):
+def test_dev_data_choose_the_strength(name):
     """The best on the dev data; of several, the largest."""
     dev_X, dev_Y = DEV[name]
-    estimator = fitted(StartsWith("title"), C=5.0, dev=(dev_X, dev_Y))
+    estimator = fitted(StartsWith("title"), C=5.0)
+    unseen = trust.Trust(Rules([StartsWith("title")]), (trust.Evidence(),))
 
     def accuracy(weight):
         rules = Rules([StartsWith("title", weight=weight)])
@@ -375,7 +378,7 @@ def test_dev_data_choose_the_weight(name):
 
     found = {weight: accuracy(weight) for weight in trust.GRID}
     wanted = max(weight for weight in trust.GRID if found[weight] == max(found.values()))
-    assert weights_of(estimator.model_.rules) == [wanted]
+    assert trust.best_strength(unseen, estimator.model_, 4, (dev_X, dev_Y), "token", None) == wanted
     assert len(set(found.values())) > 1
     assert (wanted == 1000) == (name == "the rule is right")
 

@@ -149,11 +149,14 @@ def check_rules(
 def count_cases(
     rules: Rules, X: Sequence[Any], y: Sequence[Sequence[str | None] | None], labels: Sequence[str]
 ) -> list[tuple[int, int]]:
-    """For each rule: to how many cases it applies in the sequences that are fully labelled, and how many obey."""
+    """For each rule: to how many cases it applies in the sequences that are fully labelled, and how many obey.
+
+    Functions of users are not asked: they have no cases.
+    """
     data = [_Labelled(i, x, list(row)) for i, (x, row) in enumerate(zip(X, y, strict=True)) if row and None not in row]
     where, found = Occurrences([example.tokens for example in data]), []
     for rule in rules:
-        cases = _cases(rule, rule.terms(labels), data, where).values()
+        cases = () if isinstance(rule, Function) else _cases(rule, rule.terms(labels), data, where).values()
         applies = sum(case.n for case in cases)
         found.append((applies, applies - sum(len(case.broken) for case in cases)))
     return found
