@@ -34,12 +34,15 @@ class Rules:
             raise ParameterError(f"Rules({quoted(rules)}): expected rules; those of a file: Rules.from_file")
         if labels is not None:
             labels = _names(labels)
-        self.rules = tuple(rules)
-        self.lines = lines  # where the rules stand in their file, if they are of one
         self.labels = None if labels is None else tuple(sorted(labels))
-        for rule in self.rules:
+        given = tuple(rules)
+        for rule in given:
             if not isinstance(rule, Rule):
                 raise ParameterError(f"Rules: {quoted(rule)} is not a rule")
+        expanded = [rule.expanded(self.labels) for rule in given]
+        self.rules = tuple(rule for several in expanded for rule in several)
+        # where the rules stand in their file, if they are of one
+        self.lines = tuple(line for line, several in zip(lines, expanded, strict=False) for _ in several)
         if self.labels is not None:
             self.check_labels(self.labels)
 
@@ -99,7 +102,7 @@ class Rules:
     def check_labels(self, labels: Sequence[str]) -> None:
         """Refuse a rule that names a label which is not one of these."""
         for i, rule in enumerate(self.rules):
-            for label in sorted(rule.mentioned() - set(labels)):
+            for label in sorted(rule.all_mentioned() - set(labels)):
                 where = f" in line {self.lines[i]}" if self.lines else ""
                 raise ParameterError(f"rule {rule.text!r}{where}: {unknown_label(label, labels)}")
 
@@ -125,7 +128,7 @@ def _names(labels: Any) -> set[str]:
 
 
 def value(rule: Rule, term: Term, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
-    """What a term counts in one sequence."""
+    """What a term counts in one sequence, whether or not it matters there."""
     if isinstance(rule, Function):
         return rule.measure(tokens, labels, where)
     count = float(len(term.event.places(tokens, labels)))

@@ -24,6 +24,7 @@ class Function(Rule):
 
     key: ClassVar = "function"
     in_files: ClassVar = False
+    may_have_condition: ClassVar = False
     levels: ClassVar[tuple[Level, ...]] = ("instance", "corpus")
     function: Callable[[Sequence[Any], Sequence[str]], float]
     low: float = -inf
