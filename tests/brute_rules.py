@@ -136,6 +136,22 @@ def unheard(tokens, y, column):
     return len([1 for vote, label in zip(votes, y, strict=True) if vote not in ("", "?", label)])
 
 
+def words_of(words, y, label):
+    """The words of a label, without case, outer punctuation and what has neither letter nor digit."""
+    return {core(word).lower() for word, z in zip(words, y, strict=True) if z == label and core(word)}
+
+
+def same_words(words, y, pair):
+    first, second = (words_of(words, y, label) for label in pair)
+    return len([word for word in first if word in second])
+
+
+def other_words(words, y, pair):
+    first, second = (words_of(words, y, label) for label in pair)
+    both = all(label in y for label in pair)
+    return len([w for w in first if w not in second] + [w for w in second if w not in first]) if both else 0
+
+
 def core(word):
     """Without what is neither letter nor digit at either end."""
     while word and not word[0].isalnum():
@@ -280,6 +296,8 @@ def sequence_violations(rule, words, y, labels):
         "block_starts_with": lambda: [wrong_edges(words, y, of, last=False)],
         "block_ends_with": lambda: [wrong_edges(words, y, of, last=True)],
         "votes": lambda: [unheard(words, y, of["column"])],
+        "differ": lambda: [same_words(words, y, of)],
+        "agree": lambda: [other_words(words, y, of)],
         "change_only_on": lambda: [len(changes_elsewhere(words, y, of, rule.get("side", "after")))],
     }[key]()
 

@@ -19,6 +19,7 @@ PHRASES = ["pp ca", "pp. CA", "PP pp", "CA , 1984", "CA, 1984", "x1 x1 x1", ". .
 PATTERNS = ["[Pp]+", r"\d{4}", "c|ca", ".", r"(x)\d", r"(.)\1", "[^a-z]*", "nothing"]
 MARKS = ["punctuation", "newline", *PATTERNS]
 SHARES = [0.0, 0.01, 0.2, 0.25, 0.3, 0.5, 2 / 3, 1.0]
+MEASURED = ("function", "differ", "agree")
 AMOUNTS = [0, 0.5, 1, 2, 3.5]
 
 EVERY_KIND = [
@@ -169,6 +170,8 @@ def _kinds(labels, functions):
     ]
     if len(labels) > 1:
         kinds.append(_record("order", _some(labels, 2, 4)))
+    if functions and len(labels) > 1:
+        kinds += [_record("differ", _some(labels, 2, 2)), _record("agree", _some(labels, 2, 2))]
     if functions:
         own = st.sampled_from([marks_of_capitals, length_less_changes])
         bounds = {"low": st.sampled_from([-2.0, -0.5]), "high": st.sampled_from([0.0, 0.5])}
@@ -188,7 +191,7 @@ def descriptions(labels, functions=False):
     condition = st.one_of(st.none(), st.none(), _conditions(labels))
 
     def whole(rule):
-        fixed = brute_rules.complete(rule)["level"] == "corpus" or "function" in rule
+        fixed = brute_rules.complete(rule)["level"] == "corpus" or next(iter(rule)) in MEASURED
         return st.tuples(common, st.none() if fixed else condition).map(
             lambda more: {**rule, **more[0], **({"if": more[1]} if more[1] else {})}
         )
@@ -202,7 +205,7 @@ def has_expectation(rule):
     least = key in ("present", "exactly_once", "count", "proportion")
     if condition and (least or "present" in condition or "absent" in condition):
         return False
-    return key not in ("min_length", "max_length", "order", "function") and "counting" not in rule
+    return key not in ("min_length", "max_length", "order", *MEASURED) and "counting" not in rule
 
 
 def built(rule):

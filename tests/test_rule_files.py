@@ -9,6 +9,7 @@ import pytest
 from semistruct import read
 from semistruct.errors import DataError, ParameterError, SemistructError
 from semistruct.rules import (
+    Agree,
     AllExcept,
     AtMostOnce,
     BlockEndsWith,
@@ -16,6 +17,7 @@ from semistruct.rules import (
     ChangeAfter,
     ChangeOnlyOn,
     Count,
+    Differ,
     EndsWith,
     ExactlyOnce,
     Follows,
@@ -63,6 +65,8 @@ EVERY_RULE = [
     BlockStartsWith({"a": "[A-Z].*"}),
     BlockEndsWith({"a": ["punctuation", "x"], "b": "y"}),
     Present({"all_except": ["a", "b"]}, if_={"present": "a"}),
+    Differ(["a", "b"]),
+    Agree(["b", "a"], weight=2),
 ]
 
 
@@ -101,6 +105,8 @@ rules:
   - block_starts_with: {a: '[A-Z].*'}
   - block_ends_with: {a: [punctuation, x], b: y}
   - {present: {all_except: [a, b]}, if: {present: [a]}}
+  - differ: [a, b]
+  - {agree: [b, a], weight: 2}
 """
     assert Rules.from_text(text) == Rules(EVERY_RULE, ["a", "b", "yes"])
 

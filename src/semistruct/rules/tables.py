@@ -36,7 +36,7 @@ from semistruct.rules.event_kernels import (
     count_sequences,
 )
 from semistruct.rules.events import Event
-from semistruct.rules.vocabulary.function import Function
+from semistruct.rules.vocabulary.function import Measured
 from semistruct.rules.words import PhraseTest, RunTest, WordIndex, WordTest
 from semistruct.threads import spread
 
@@ -74,7 +74,7 @@ class RuleTables:
     targets: np.ndarray
     token_tests: np.ndarray
     step_tests: np.ndarray
-    functions: tuple[Function, ...]
+    functions: tuple[Measured, ...]
     X: Sequence[Any] = field(repr=False)
 
     def __len__(self) -> int:
@@ -186,8 +186,8 @@ def most_hits(events: Events) -> int:
 def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> RuleTables:
     """The tables of rules for sequences X whose labels are numbered as in `labels`."""
     builder = Builder(X, tuple(labels))
-    functions = tuple(rule for rule in rules if isinstance(rule, Function))
-    compiled = [rule for rule in rules if not isinstance(rule, Function)]
+    functions = tuple(rule for rule in rules if isinstance(rule, Measured))
+    compiled = [rule for rule in rules if not isinstance(rule, Measured)]
     found = [(r, term) for r, rule in enumerate(compiled) for term in rule.terms(labels)]
     for k, (_, term) in enumerate(found):
         builder.enter(term.event, k)

@@ -49,6 +49,8 @@ class VoteSource(BaseModel):
             if name not in cls.model_fields or (name == "cast" and "file" not in fields):
                 wanted = [name for name in cls.model_fields if name != "cast"]
                 raise ValueError(f"there is no entry {quoted(name)}; {meant(str(name), wanted)}")
+        if fields.get("file") == "-":
+            raise ValueError("votes cannot come from standard input")
         if isinstance(fields.get("file"), str) and fields.get("cast") is None:
             options = {name: fields[name] for name in ("format", "outside", "tokens") if fields.get(name)}
             return {**fields, "cast": _cast(fields["file"], options)}

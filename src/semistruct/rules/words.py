@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Literal
 
 from semistruct.features.steps import LINE_BREAKS
@@ -116,16 +117,32 @@ def wanted_words(words: tuple[str, ...], case: Case | None = None, bare: bool = 
 
     A phrase is looked for as it is cut at blanks, and as it is cut into words and signs.
     """
-    listed = [word.strip().lower() if case == "any" else word.strip() for word in words]
-    exact, several = case == "exact", [text for text in listed if len(text.split()) > 1]
-    phrases = {tuple(text.split()) for text in several} | {tuple(tokenize(text)[0]) for text in several}
-    single = frozenset(listed).difference(several)
+    exact = case == "exact"
+    single: set[str] = set()
+    phrases: set[tuple[str, ...]] = set()
+    for word in words:
+        cut = (word.lower() if case == "any" else word).split()
+        single.add(cut[0]) if len(cut) == 1 else phrases.add(tuple(cut))
+    phrases |= _in_words([" ".join(cut) for cut in phrases if not "".join(cut).isalnum()])
     if bare:
-        single, phrases = frozenset(map(core_of, single)), {tuple(map(core_of, phrase)) for phrase in phrases}
+        single, phrases = set(map(core_of, single)), {tuple(map(core_of, phrase)) for phrase in phrases}
     return Wanted(
-        WordTest(single, exact=exact, bare=bare) if single else None,
+        WordTest(frozenset(single), exact=exact, bare=bare) if single else None,
         PhraseTest(frozenset(phrases), exact, bare) if phrases else None,
     )
+
+
+def _in_words(phrases: list[str]) -> set[tuple[str, ...]]:
+    """Phrases cut into words and signs, all at once since there may be many."""
+    text = "\n".join(phrases)
+    tokens, spans = tokenize(text)
+    line, ends = 0, [*accumulate(len(phrase) + 1 for phrase in phrases)]
+    found: list[list[str]] = [[] for _ in phrases]
+    for token, (start, _) in zip(tokens, spans, strict=True):
+        while start >= ends[line]:
+            line += 1
+        found[line].append(token)
+    return set(map(tuple, found))
 
 
 def wanted_patterns(patterns: str | tuple[str, ...], case: Case | None = None, bare: bool = False) -> Wanted:
