@@ -15,7 +15,7 @@ from semistruct.rules.words import WordIndex, WordTest
 
 
 def tokens_of(event, X):
-    return {(n, t) for n, x in enumerate(X) for t in event.applies_to(x)}
+    return {(n, t) for n, x in enumerate(X) for t in event.about(x)}
 
 
 def by_all_pairs(rules, X, labels):

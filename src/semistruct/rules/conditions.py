@@ -33,7 +33,7 @@ class TextTest:
 
     def __call__(self, tokens: Sequence[Any]) -> bool:
         def found(wanted: Wanted) -> bool:
-            return bool(_anywhere(wanted).applies_to(tokens))
+            return bool(_anywhere(wanted).about(tokens))
 
         return all(map(found, self.has)) and not any(map(found, self.lacks))
 

@@ -123,7 +123,7 @@ class TokenEvent:
             and (self.after is None or any(passes(self.after, w) for w in words[b : b + self.within]))
         )
 
-    def applies_to(self, tokens: Sequence[Any]) -> list[int]:
+    def about(self, tokens: Sequence[Any]) -> list[int]:
         """The tokens that it is about."""
         looks = bool(self.word or self.run or self.before or self.after)
         words = [word_of(token) for token in tokens] if looks else tokens
@@ -140,7 +140,7 @@ class TokenEvent:
     def places(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int]:
         if self.is_everywhere:
             return [t for t, y in enumerate(labels) if y in self.labels]
-        return [t for t in self.applies_to(tokens) if labels[t] in self.labels]
+        return [t for t in self.about(tokens) if labels[t] in self.labels]
 
     def where(self, entries: Entries) -> np.ndarray:
         """(N,): the tokens that it is about."""
