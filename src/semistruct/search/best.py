@@ -110,11 +110,11 @@ def tracked(tables: RuleTables) -> Track:
     for name in ("needs", "bars"):
         terms[name] = np.where(terms[name] >= 0, np.searchsorted(which, terms[name]), NO_TERM)
     terms["cap"] = ANY_NUMBER
-    is_condition, waits = which >= len(tables.terms), (terms["needs"] >= 0) | (terms["bars"] >= 0)
+    is_condition = which >= len(tables.terms)
     for g in np.flatnonzero((terms["per"] == ITSELF) & ~is_condition):
         term = terms[g]
-        # what waits for its condition is paid for at the end, by the whole count
-        if term["group"] != ALONE or (term["power"] == 1 and not waits[g]) or term["high"] == np.inf:
+        # what could be barred is paid for at the end, by the whole count
+        if term["group"] != ALONE or (term["power"] == 1 and term["bars"] < 0) or term["high"] == np.inf:
             term["cap"] = int(np.ceil(max(bound for bound in (term["low"], term["high"]) if np.isfinite(bound)))) + 1
     # An absolute penalty grows by its weight, a squared one by any amount.  Terms of a group are paid for once, when
     # they leave their range: those with fewer events have that before them.
