@@ -76,15 +76,21 @@ def quantities(rule, X, labels):
         "ends_with": lambda words, y: plain.ends_with(y, of),
         "follows": lambda words, y: plain.wrong_followers(y, of),
         "never_follows": lambda words, y: plain.forbidden_followers(y, of),
+        "change_after": lambda words, y: plain.stays(words, y, of, rule.get("labels", labels)),
+        "block_starts_with": lambda words, y: plain.wrong_edges(words, y, of, last=False),
+        "block_ends_with": lambda words, y: plain.wrong_edges(words, y, of, last=True),
+        "votes": lambda words, y: plain.unheard(words, y, of["column"]),
     }[key]
     return [(wrong, (None, 0), 1)]
 
 
 def rows_of(rule, X, labels, softness):
     """The rows of a rule; softness(n) is the slack of a rule without a weight that speaks of n events."""
-    open_weight, rule = "weight" not in rule, plain.complete(rule)
+    open_weight, rule = "weight" not in rule, plain.explicit(plain.complete(rule), labels)
     out = []
     for quantity, target, n in quantities(rule, X, labels):
+        if "if" in rule:  # a condition on the text
+            quantity = lambda w, y, f=quantity: f(w, y) if plain.holds(rule["if"], w, y) else 0  # noqa: E731
         low, high = target if isinstance(target, tuple) else (target, target)
         unit = 100 if rule.get("unit") == "percent" else 1
         if open_weight:

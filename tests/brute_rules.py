@@ -109,27 +109,121 @@ def changes_elsewhere(words, y, marks, side):
     return [t for t in found if side == "after" or not is_mark(words[t], marks)]
 
 
-def is_listed(word, listed):
-    """Capitals must be as in the list, unless the entry has none."""
-    return any(word.lower() == entry if entry == entry.lower() else word == entry for entry in listed)
+def is_word(word, entry, rule):
+    """Capitals must be as in the entry, unless it has none; `case` may say otherwise."""
+    if "punctuation" in rule:
+        word, entry = core(word) or word, core(entry) or entry
+    if rule.get("case") == "any" or (rule.get("case") != "exact" and entry == entry.lower()):
+        return word.lower() == entry.lower()
+    return word == entry
+
+
+def stays(words, y, marks, which):
+    """Tokens after a mark that have the label of the mark."""
+    return len([t for t in range(1, len(y)) if is_mark(words[t - 1], marks) and y[t] == y[t - 1] and y[t] in which])
+
+
+def wrong_edges(words, y, marks, last):
+    """Blocks whose first, or last, token is no mark of theirs."""
+    ends = [t for t in range(len(y)) if t + 1 == len(y) or y[t + 1] != y[t]]
+    starts = [t for t in range(len(y)) if t == 0 or y[t - 1] != y[t]]
+    return len([t for t in (ends if last else starts) if y[t] in marks and not is_mark(words[t], marks[y[t]])])
+
+
+def unheard(tokens, y, column):
+    """Tokens whose column holds another label."""
+    votes = [token[column] if isinstance(token, tuple) and column < len(token) else "" for token in tokens]
+    return len([1 for vote, label in zip(votes, y, strict=True) if vote not in ("", "?", label)])
+
+
+def words_of(words, y, label):
+    """The words of a label, without case, outer punctuation and what has neither letter nor digit."""
+    return {core(word).lower() for word, z in zip(words, y, strict=True) if z == label and core(word)}
+
+
+def same_words(words, y, pair):
+    first, second = (words_of(words, y, label) for label in pair)
+    return len([word for word in first if word in second])
+
+
+def other_words(words, y, pair):
+    first, second = (words_of(words, y, label) for label in pair)
+    both = all(label in y for label in pair)
+    return len([w for w in first if w not in second] + [w for w in second if w not in first]) if both else 0
+
+
+def core(word):
+    """Without what is neither letter nor digit at either end."""
+    while word and not word[0].isalnum():
+        word = word[1:]
+    while word and not word[-1].isalnum():
+        word = word[:-1]
+    return word
+
+
+def is_phrase(words, entry, rule):
+    """An entry is one word, or words with blanks between them; its signs may be tokens of their own."""
+    cuts = [entry.split()] + ([re.findall(r"\w+|[^\w\s]", entry)] if len(entry.split()) > 1 else [])
+    return any(
+        len(cut) == len(words) and all(is_word(w, e, rule) for w, e in zip(words, cut, strict=True)) for cut in cuts
+    )
+
+
+def match_in_a_row(words, patterns, rule):
+    patterns = [patterns] if isinstance(patterns, str) else patterns
+    some = [core(word) or word for word in words] if "punctuation" in rule else words
+    flags = re.IGNORECASE if rule.get("case") == "any" else 0
+    return len(some) == len(patterns) and all(
+        re.fullmatch(pattern, word, flags) for pattern, word in zip(patterns, some, strict=True)
+    )
+
+
+def spoken_of(words, rule):
+    """(first, after the last) of all that a rule about words speaks of."""
+    for a in range(len(words)):
+        for b in range(a + 1, len(words) + 1):
+            if "words" in rule:
+                hit = any(is_phrase(words[a:b], entry, rule) for entry in rule["words"])
+            else:
+                hit = match_in_a_row(words[a:b], rule["pattern"], rule)
+            if hit:
+                yield a, b
 
 
 def places_of_words(words, rule):
     """The tokens that a rule about words speaks of."""
-    found = []
-    for t, word in enumerate(words):
-        hit = is_listed(word, rule["words"]) if "words" in rule else re.fullmatch(rule["pattern"], word)
-        if "before" in rule:
-            hit = hit and t > 0 and re.fullmatch(rule["before"], words[t - 1])
-        if "after" in rule:
-            hit = hit and t + 1 < len(words) and re.fullmatch(rule["after"], words[t + 1])
-        if hit:
-            found.append(t)
-    return found
+    found, reach = set(), rule.get("within", 1)
+    for a, b in spoken_of(words, rule):
+        before, after = words[:a][-reach:], words[b:][:reach]
+        if "before" in rule and not any(re.fullmatch(rule["before"], word) for word in before):
+            continue
+        if "after" in rule and not any(re.fullmatch(rule["after"], word) for word in after):
+            continue
+        if (rule.get("place") == "first" and a > 0) or (rule.get("place") == "last" and b < len(words)):
+            continue
+        found |= set(range(a, b))
+    return sorted(found)
 
 
 def obeys(label, rule):
     return label in rule["are"] if "are" in rule else label not in rule["are_not"]
+
+
+def holds(condition, words, y):
+    """Whether a condition holds in a sequence."""
+
+    def some(**entry):
+        return any(True for _ in spoken_of(words, entry))
+
+    tests = {
+        "present": lambda labels: any(label in y for label in labels),
+        "absent": lambda labels: not any(label in y for label in labels),
+        "words": lambda entries: some(words=entries),
+        "no_words": lambda entries: not some(words=entries),
+        "pattern": lambda patterns: some(pattern=patterns),
+        "no_pattern": lambda patterns: not some(pattern=patterns),
+    }
+    return all(tests[name](value) for name, value in condition.items())
 
 
 # a corpus --------------------------------------------------------------------------------------------------
@@ -156,11 +250,21 @@ def complete(rule):
 def violations(rule, X, y, labels):
     """The sizes of all the violations that each have a penalty; of a rule for sequences, those of every sequence."""
     if rule["level"] == "corpus":
-        return corpus_violations(rule, X, y)
+        return corpus_violations(explicit(rule, labels), X, y)
     return [v for words, row in zip(X, y, strict=True) for v in sequence_violations(rule, words, row, labels)]
 
 
+def explicit(value, labels):
+    """The same with lists of labels in place of `all_except`."""
+    if isinstance(value, dict) and list(value) == ["all_except"]:
+        return [label for label in labels if label not in value["all_except"]]
+    return {key: explicit(inside, labels) for key, inside in value.items()} if isinstance(value, dict) else value
+
+
 def sequence_violations(rule, words, y, labels):
+    if not holds(rule.get("if", {}), words, y):
+        return []
+    rule = explicit(rule, labels)
     key, of = next(iter(rule.items()))
     factor = 100 if rule.get("unit") == "percent" else 1
     some = rule.get("labels", labels)
@@ -188,6 +292,12 @@ def sequence_violations(rule, words, y, labels):
         "order": lambda: [disorder(y, of)],
         "follows": lambda: [wrong_followers(y, of)],
         "never_follows": lambda: [forbidden_followers(y, of)],
+        "change_after": lambda: [stays(words, y, of, some)],
+        "block_starts_with": lambda: [wrong_edges(words, y, of, last=False)],
+        "block_ends_with": lambda: [wrong_edges(words, y, of, last=True)],
+        "votes": lambda: [unheard(words, y, of["column"])],
+        "differ": lambda: [same_words(words, y, of)],
+        "agree": lambda: [other_words(words, y, of)],
         "change_only_on": lambda: [len(changes_elsewhere(words, y, of, rule.get("side", "after")))],
     }[key]()
 

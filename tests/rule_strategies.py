@@ -5,16 +5,21 @@ from itertools import pairwise
 import numpy as np
 from hypothesis import strategies as st
 
+import brute_rules
 from semistruct.rules import Function
 from semistruct.rules.event_kernels import penalty, total_of
 from semistruct.rules.ruleset import corpus_value, value
 from semistruct.rules.vocabulary import VOCABULARY
 
 LABELS = ["a", "b", "c", "d"]
-VOCABULARY_OF_WORDS = ["pp", "PP", "Pp", "CA", "ca", "x1", "1984", "ß", ".", ",", "--", "*NEWLINE*", "\\n", "<br>", "⏎"]
+VOCABULARY_OF_WORDS = [
+    "pp", "PP", "Pp", "pp.", "(CA)", "CA", "ca", "x1", "1984", "ß", ".", ",", "--", "*NEWLINE*", "\\n", "<br>", "⏎",
+]  # fmt: skip
+PHRASES = ["pp ca", "pp. CA", "PP pp", "CA , 1984", "CA, 1984", "x1 x1 x1", ". .", "ca ß"]
 PATTERNS = ["[Pp]+", r"\d{4}", "c|ca", ".", r"(x)\d", r"(.)\1", "[^a-z]*", "nothing"]
 MARKS = ["punctuation", "newline", *PATTERNS]
 SHARES = [0.0, 0.01, 0.2, 0.25, 0.3, 0.5, 2 / 3, 1.0]
+MEASURED = ("function", "differ", "agree")
 AMOUNTS = [0, 0.5, 1, 2, 3.5]
 
 EVERY_KIND = [
@@ -29,7 +34,17 @@ EVERY_KIND = [
     {"change_only_on": ["newline", "[Pp]+"], "side": "either", "level": "corpus", "fraction": 0.01},
     {"words": ["pp", "CA"], "are": ["a"], "after": r"\W"},
     {"words": ["pp", "ca"], "are": ["b"], "before": "[^x]+"},
+    {"words": ["pp ca", "pp. ca", "1984"], "are": ["c"], "after": r"\W", "within": 2, "weight": 3},
+    {"words": ["pp", "pp. ca"], "are": {"all_except": ["c"]}, "case": "any", "punctuation": "ignore", "weight": 2},
+    {"pattern": ["[a-z]+", r"\W"], "are": ["b"], "place": "last", "if": {"absent": ["a"]}, "weight": 3},
     {"pattern": r"\d+", "are_not": ["a"], "level": "corpus", "fraction": (0.9, None)},
+    {"change_after": [",", "newline"], "labels": ["a", "c"], "weight": 2},
+    {"block_starts_with": {"a": ["[A-Z]+", "newline"], "b": [r"\w+"]}, "weight": 2},
+    {"block_ends_with": {"a": ["punctuation"]}, "weight": 2},
+    {"votes": {"column": 2}},
+    {"present": ["b"], "if": {"present": ["a"], "no_pattern": "x.*"}, "weight": 5},
+    {"at_most_once": {"all_except": ["b"]}, "if": {"absent": ["b"]}, "weight": 5},
+    {"at_most_once": ["a", "c"], "if": {"words": ["pp", "ca"]}, "weight": 4},
     {"min_length": 2},
     {"max_length": 3, "labels": ["a", "c"]},
     {"order": ["a", "b", "c"]},
@@ -86,19 +101,47 @@ def _record(key, value, always=None, **further):
     return drawn.map(lambda rule: {key: rule[key], **rule})
 
 
+def _set_of(labels):
+    """Some labels, or all except some."""
+    return st.one_of(_some(labels), _some(labels).map(lambda some: {"all_except": some}))
+
+
+def _reaching(pair):
+    """A rule whose context may be as far away."""
+    rule, within = pair
+    return {**rule, "within": within} if within > 1 and ("before" in rule or "after" in rule) else rule
+
+
+def _conditions(labels):
+    """Conditions of labels and of the text."""
+    words, patterns = _some([*VOCABULARY_OF_WORDS[:8], *PHRASES]), st.sampled_from([*PATTERNS, ("[a-z]+", r"\W")])
+    entries = {
+        "present": _some(labels), "absent": _some(labels), "words": words, "no_words": words, "pattern": patterns,
+        "no_pattern": patterns,
+    }  # fmt: skip
+    return st.dictionaries(st.sampled_from(sorted(entries)), st.none(), min_size=1, max_size=2).flatmap(
+        lambda names: st.fixed_dictionaries({name: entries[name] for name in names})
+    )
+
+
 def _about_words(key, value, labels):
     def record(level, about):
         share = {"fraction": _target(SHARES), "unit": st.sampled_from(["fraction", "percent"])}
-        context = {"before": st.sampled_from(PATTERNS), "after": st.sampled_from(PATTERNS)}
+        context = {
+            "before": st.sampled_from(PATTERNS), "after": st.sampled_from(PATTERNS),
+            "place": st.sampled_from(["first", "last"]), "case": st.sampled_from(["any", "exact"]),
+            "punctuation": st.just("ignore"),
+        }  # fmt: skip
         further = context | share if level == "corpus" else context
-        return _record(key, value, {"level": st.just(level), about: _some(labels)}, **further)
+        rules = _record(key, value, {"level": st.just(level), about: _set_of(labels)}, **further)
+        return st.tuples(rules, st.sampled_from([1, 1, 2, 9])).map(_reaching)
 
     return st.one_of(*[record(level, about) for level in ("instance", "corpus") for about in ("are", "are_not")])
 
 
 def _kinds(labels, functions):
     """For every rule of the vocabulary the descriptions without what all rules have."""
-    some, levels = _some(labels), st.sampled_from(["instance", "corpus"])
+    some, levels = _set_of(labels), st.sampled_from(["instance", "corpus"])
     side, units = st.sampled_from(["after", "either"]), st.sampled_from(["fraction", "percent"])
     shares, amounts = (
         st.dictionaries(st.sampled_from(labels), _target(values), min_size=1) for values in (SHARES, AMOUNTS)
@@ -113,10 +156,13 @@ def _kinds(labels, functions):
         _record("present", some),
         _record("change_only_on", _some(MARKS), side=side),
         _record("change_only_on", _some(MARKS), in_corpus, side=side, unit=units),
-        _about_words("words", _some(["pp", "PP", "CA", "1984", "ß", "nothing"]), labels),
-        _about_words("pattern", st.sampled_from(PATTERNS), labels),
+        _about_words("words", _some(["pp", "PP", "pp.", "CA", "1984", "ß", "nothing", *PHRASES]), labels),
+        _about_words("pattern", st.sampled_from([*PATTERNS, ("[a-z]+", r"\W"), (".*", ".*", r"\w+")]), labels),
         _record("min_length", st.integers(1, 5), labels=some),
         _record("max_length", st.integers(1, 5), labels=some),
+        _record("change_after", _some(MARKS), labels=some),
+        _record("block_starts_with", st.dictionaries(st.sampled_from(labels), _some(MARKS), min_size=1)),
+        _record("block_ends_with", st.dictionaries(st.sampled_from(labels), _some(MARKS), min_size=1)),
         _record("follows", followers),
         _record("never_follows", followers),
         _record("proportion", shares, level=levels, unit=units).filter(_fits),
@@ -124,6 +170,8 @@ def _kinds(labels, functions):
     ]
     if len(labels) > 1:
         kinds.append(_record("order", _some(labels, 2, 4)))
+    if functions and len(labels) > 1:
+        kinds += [_record("differ", _some(labels, 2, 2)), _record("agree", _some(labels, 2, 2))]
     if functions:
         own = st.sampled_from([marks_of_capitals, length_less_changes])
         bounds = {"low": st.sampled_from([-2.0, -0.5]), "high": st.sampled_from([0.0, 0.5])}
@@ -140,12 +188,24 @@ def descriptions(labels, functions=False):
             "penalty": st.sampled_from(["absolute", "square"]),
         },
     )
-    return st.one_of(_kinds(labels, functions)).flatmap(lambda rule: common.map(lambda more: {**rule, **more}))
+    condition = st.one_of(st.none(), st.none(), _conditions(labels))
+
+    def whole(rule):
+        fixed = brute_rules.complete(rule)["level"] == "corpus" or next(iter(rule)) in MEASURED
+        return st.tuples(common, st.none() if fixed else condition).map(
+            lambda more: {**rule, **more[0], **({"if": more[1]} if more[1] else {})}
+        )
+
+    return st.one_of(_kinds(labels, functions)).flatmap(whole)
 
 
 def has_expectation(rule):
     """Not all rules can be stated of a distribution on a chain."""
-    return next(iter(rule)) not in ("min_length", "max_length", "order", "function") and "counting" not in rule
+    key, condition = next(iter(rule)), rule.get("if", {})
+    least = key in ("present", "exactly_once", "count", "proportion")
+    if condition and (least or "present" in condition or "absent" in condition):
+        return False
+    return key not in ("min_length", "max_length", "order", *MEASURED) and "counting" not in rule
 
 
 def built(rule):
@@ -193,7 +253,10 @@ def penalty_of(rules, X, y, labels):
                 distances = [[term.distance(corpus_value(rule, term, X, y)) for term in group]]
             else:
                 distances = [
-                    [term.distance(value(rule, term, tokens, row, f"sequence {i}")) for term in group]
+                    [
+                        term.distance(value(rule, term, tokens, row, f"sequence {i}")) * term.matters(tokens, row)
+                        for term in group
+                    ]
                     for i, (tokens, row) in enumerate(zip(X, y, strict=True))
                 ]
             for row in distances:

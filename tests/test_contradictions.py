@@ -15,12 +15,12 @@ from semistruct.rules.words import WordIndex, WordTest
 
 
 def tokens_of(event, X):
-    return {(n, t) for n, x in enumerate(X) for t in range(len(x)) if event.applies_to(x, t)}
+    return {(n, t) for n, x in enumerate(X) for t in event.about(x)}
 
 
 def by_all_pairs(rules, X, labels):
     """{pair of rules: why}, from all pairs of terms."""
-    numbered = [(i, term) for i, rule in enumerate(rules) for term in rule.terms(labels)]
+    numbered = [(i, term) for i, rule in enumerate(rules) if rule.if_ is None for term in rule.terms(labels)]
     found = {}
     for (i, s), (j, t) in combinations(numbered, 2):
         if i == j or (i, j) in found:

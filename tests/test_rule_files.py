@@ -9,13 +9,20 @@ import pytest
 from semistruct import read
 from semistruct.errors import DataError, ParameterError, SemistructError
 from semistruct.rules import (
+    Agree,
+    AllExcept,
     AtMostOnce,
+    BlockEndsWith,
+    BlockStartsWith,
+    ChangeAfter,
     ChangeOnlyOn,
     Count,
+    Differ,
     EndsWith,
     ExactlyOnce,
     Follows,
     Function,
+    If,
     MaxLength,
     MinLength,
     NeverFollows,
@@ -52,6 +59,14 @@ EVERY_RULE = [
     Proportion({"a": 0.25, "b": (0.1, None)}),
     Proportion({"a": (0.0, 0.5)}, level="instance", penalty="absolute", unit="fraction"),
     Count({"a": 2, "b": (None, 1.5)}, of="tokens"),
+    Words(["new york", "x"], are=AllExcept("a"), case="any", punctuation="ignore", place="last"),
+    Pattern([r"\d+", "st"], are_not="b", after=r"\W", within=4, if_=If(words="x", absent=["a", "b"])),
+    ChangeAfter([",", "newline"], labels="a"),
+    BlockStartsWith({"a": "[A-Z].*"}),
+    BlockEndsWith({"a": ["punctuation", "x"], "b": "y"}),
+    Present({"all_except": ["a", "b"]}, if_={"present": "a"}),
+    Differ(["a", "b"]),
+    Agree(["b", "a"], weight=2),
 ]
 
 
@@ -84,6 +99,14 @@ rules:
   - proportion: {a: 0.25, b: [0.1, ~]}
   - {proportion: {a: [0, 0.5]}, level: instance, penalty: absolute, unit: fraction}
   - {count: {a: 2, b: [null, 1.5]}, of: tokens}
+  - {words: [new york, x], are: {all_except: a}, case: any, punctuation: ignore, place: last}
+  - {pattern: ['\d+', st], are_not: b, after: '\W', within: 4, if: {words: x, absent: [a, b]}}
+  - {change_after: [',', newline], labels: a}
+  - block_starts_with: {a: '[A-Z].*'}
+  - block_ends_with: {a: [punctuation, x], b: y}
+  - {present: {all_except: [a, b]}, if: {present: [a]}}
+  - differ: [a, b]
+  - {agree: [b, a], weight: 2}
 """
     assert Rules.from_text(text) == Rules(EVERY_RULE, ["a", "b", "yes"])
 
@@ -168,7 +191,7 @@ BAD = {
     ),
     "bad pattern": ("rules:\n- pattern: '('\n  are: a", "2: pattern: the pattern '(' does not compile"),
     "bad neighbour": ("rules:\n- words: w\n  are: a\n  before: '['", "4: words: the pattern '[' does not compile"),
-    "two words": ("rules:\n- words: [pinch of]\n  are: a", "2: words: a word is one token, so 'pinch of' is "),
+    "blank word": ("rules:\n- words: [' ']\n  are: a", "2: words: a word is empty"),
     "bad mark": ("rules:\n- change_only_on: [newline, '*']", "2: change_only_on: the pattern '*' does not compile"),
     "mark by half": ("rules:\n- change_only_on: punct", "2: change_only_on: unknown mark 'punct'; did you mean "),
     "negative weight": ("rules:\n- present: a\n  weight: -1", "3: present: weight: should be greater than 0"),
@@ -182,7 +205,7 @@ BAD = {
         "3: present: weight: should be a number or 'hard', found 'strong'",
     ),
     "short order": ("rules:\n- order: a", "2: order: should have at least 2 entries, found 'a'"),
-    "place in a list": ("rules:\n- words:\n  - cup\n  - pinch of\n  are: a", "4: words: a word is one token, so"),
+    "place in a list": ("rules:\n- words:\n  - cup\n  - ' '\n  are: a", "4: words: a word is empty"),
     "place in a mapping": ("rules:\n- count:\n    a: 1\n    b: x", "4: count: b: should be a number, found 'x'"),
     "half a range": ("rules:\n- proportion:\n    a: [0.5]", "3: proportion: a range has two ends"),
     "no range": ("rules:\n- words: w\n  are: a\n  fraction: []", "4: words: a range has two ends"),
@@ -233,7 +256,7 @@ def test_bad_files(tmp_path, case):
         ("rules:\n- pattern: 'a(?R)'\n  are: a\n", "2: .* calls itself or a group"),
         ("rules:\n- count: {a: 1e300}\n", "2: count: a: should be less than or equal to 1000000"),
         ("rules:\n- count: {a: 1e18}\n", "2: count: a: should be less than or equal to 1000000"),
-        (f"rules:\n- words: ['{'x y' * 90_000}']\n  are: a\n", "2: words: a word is one token"),
+        (f"rules:\n- words: ['{'x y' * 90_000}']\n  are: a\n  case: lower", "4: words: case: should be "),
     ],
     ids=range(9),
 )

@@ -241,7 +241,7 @@ def places_for_changes(case, i):
     """Where no rule about changes forbids one; changing everywhere shows all the places where it does."""
     words, free = case.X[i], set(range(len(case.X[i]) + 1))
     for rule in case.rules:
-        if "change_only_on" in rule:
+        if "change_only_on" in rule and "if" not in rule:
             everywhere = list(range(len(words)))
             marks, side = rule["change_only_on"], rule.get("side", "after")
             free -= set(brute_rules.changes_elsewhere(words, everywhere, marks, side))

@@ -189,6 +189,7 @@ class RoundTrips(JsonPart):
 
 
 RULES = """labels: [author, title, date]
+lists: {names: [Turing, Alan Turing], more: [{list: names}, x]}
 rules:
   - starts_with: author
     weight: hard
@@ -216,6 +217,25 @@ rules:
     unit: percent
   - count: {date: [null, 2]}
     of: tokens
+  - words: [{list: names}, to appear, St. Louis]
+    are: {all_except: [date]}
+    case: any
+    punctuation: ignore
+    before: '\\w+'
+    within: 3
+    if: {present: author, no_words: [in, {list: names}]}
+  - pattern: ['[A-Z].*', '\\d+']
+    are_not: title
+    place: last
+  - present: date
+    if: {absent: [title], pattern: '\\d+'}
+  - change_after: [',', newline]
+    labels: author
+  - block_starts_with: {title: '[A-Z].*'}
+  - block_ends_with: {author: punctuation, date: [x, y]}
+  - votes: {column: 1}
+  - differ: [author, title]
+  - agree: [title, date]
 """
 
 

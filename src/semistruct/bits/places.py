@@ -14,9 +14,11 @@ from semistruct.chain.inference import ChainWeights, scorer_of
 from semistruct.errors import ParameterError
 from semistruct.rules import Rules
 from semistruct.rules.base import Rule, Term
+from semistruct.rules.conditions import InText
+from semistruct.rules.edge_events import EdgeEvent
 from semistruct.rules.events import StartEvent, TokenEvent
 from semistruct.rules.tables import RuleTables, shifted
-from semistruct.rules.vocabulary.function import Function
+from semistruct.rules.vocabulary.function import Measured
 from semistruct.search.best import PIECE, tracked
 from semistruct.threads import spread
 
@@ -130,7 +132,9 @@ def _sorted(tables: RuleTables) -> tuple[list[Rule], list[Rule]]:
 
 def kind_of_bits(rule: Rule, labels: Sequence[str]) -> str | None:
     """What a rule has bits for: "places" or "blocks"; None if it has none."""
-    terms = [] if isinstance(rule, Function) or rule.level != "instance" else rule.terms(labels)
+    terms = [] if isinstance(rule, Measured) or rule.level != "instance" else rule.terms(labels)
+    if any(term.needs is not None or term.bars is not None for term in terms):
+        return None
     if terms and all(isinstance(term.event, StartEvent) for term in terms):
         return "blocks"
     return "places" if terms and all(_forbids(term) for term in terms) else None
@@ -138,9 +142,17 @@ def kind_of_bits(rule: Rule, labels: Sequence[str]) -> str | None:
 
 def _forbids(term: Term) -> bool:
     """The term should not count anything, and what it counts is seen at single places."""
-    event = term.event
+    event = term.event.event if isinstance(term.event, InText) else term.event
     everywhere = isinstance(event, StartEvent) or (isinstance(event, TokenEvent) and event.is_everywhere)
-    return event.local and not everywhere and term.low == -np.inf and term.high == 0 and term.per is None
+    into_first = isinstance(event, EdgeEvent) and event.side == "start"  # steps into first tokens have no bits
+    return (
+        event.local
+        and not everywhere
+        and not into_first
+        and term.low == -np.inf
+        and term.high == 0
+        and term.per is None
+    )
 
 
 def _label(term: Term) -> str:

@@ -21,7 +21,7 @@ def describe(path: str) -> dict[str, Any]:
     """The rules of a file in words and as data."""
     rules = Rules.from_file(path)
     # Without a list of labels there may be others, represented by the empty name.
-    labels = rules.labels or ("", *sorted(set().union(*(rule.mentioned() for rule in rules))))
+    labels = rules.labels or ("", *sorted(set().union(*(rule.all_mentioned() for rule in rules))))
     plain = rules.to_dict()
     described = [
         {"text": rule.text, "level": rule.level, "weight": rule.shown_weight, "rule": entry}

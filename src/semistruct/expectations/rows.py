@@ -119,6 +119,8 @@ def why_no_expectation(term: Term) -> str | None:
     """What a term speaks of that a chain cannot expect; None if it can."""
     if not term.event.local:
         return term.event.what
+    if term.needs is not None or term.bars is not None:
+        return "sequences that have, or have not, certain labels"
     return "the number of labels that break a rule" if term.joint else None
 
 

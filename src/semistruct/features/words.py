@@ -141,9 +141,17 @@ def marks() -> WordTemplate:
 
 
 def _core(text: str) -> tuple[int, int]:
-    """Where the text without outer punctuation begins and ends; all of it if it has no letter and no digit."""
+    """Where the text without outer punctuation begins and ends."""
     inner = [i for i, c in enumerate(text) if c.isalnum()]
     return (inner[0], inner[-1] + 1) if inner else (0, len(text))
+
+
+def core_of(text: str) -> str:
+    """The text without outer punctuation; all of it if it has no letter and no digit."""
+    if text.isalnum():
+        return text
+    start, end = _core(text)
+    return text[start:end]
 
 
 def _of_core(make: Callable[..., WordTemplate], zeros: bool) -> Callable[..., WordTemplate]:
@@ -153,9 +161,7 @@ def _of_core(make: Callable[..., WordTemplate], zeros: bool) -> Callable[..., Wo
         values = make(*args)
 
         def core_values(token: Token) -> Values:
-            text = word_of(token)
-            start, end = _core(text)
-            core = text[start:end]
+            core = core_of(word_of(token))
             return values(DIGIT.sub("0", core) if zeros else core)
 
         return core_values

@@ -28,7 +28,8 @@ from semistruct.fitting.probabilities import Probabilities
 from semistruct.fitting.standing import RuleReport
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
-from semistruct.rules import Function, Rule
+from semistruct.rules import Rule
+from semistruct.rules.vocabulary.function import Measured
 from semistruct.solvers.crf import Expected
 
 START_TOL, START_ITERATIONS = 1e-4, 1000  # of the supervised start
@@ -190,7 +191,7 @@ class ProjectedMethod(Probabilities, PathMethod):
 
 def has_expectation(rule: Rule, labels: Sequence[str]) -> bool:
     """Whether a chain model can compute the expectation of what a rule counts."""
-    return not isinstance(rule, Function) and not any(why_no_expectation(term) for term in rule.terms(labels))
+    return not isinstance(rule, Measured) and not any(why_no_expectation(term) for term in rule.terms(labels))
 
 
 def _constant(projection: Projection, expectations: Expectations, T: float, weight: np.ndarray, C_u: float) -> float:

@@ -71,7 +71,7 @@ class GeneralizedExpectation(Probabilities, PathMethod):
     @classmethod
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
         """Corpus rules about shares; instance rules about words are turned into them."""
-        if not has_expectation(rule, labels):
+        if not has_expectation(rule, labels) or rule.if_ is not None:
             return None
         if rule.level == "corpus":
             return rule if all(term.per not in (None, "sequences") for term in rule.terms(labels)) else None

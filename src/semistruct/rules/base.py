@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import inf
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
 import regex
@@ -12,7 +11,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from semistruct.errors import ParameterError, meant, nearest, quoted
 from semistruct.patterns import compiled
-from semistruct.rules.events import Event
+from semistruct.rules.conditions import If
+from semistruct.rules.label_sets import Labels as Labels
+from semistruct.rules.label_sets import as_list, named
+from semistruct.rules.terms import Term as Term
+from semistruct.rules.word_lists import Pattern_ as Pattern_
 from semistruct.rules.words import CLASSES
 
 HARD = 1e6
@@ -46,45 +49,6 @@ class EntryError(ParameterError):
         self.path = path
 
 
-@dataclass(frozen=True)
-class Term:
-    """A number that a rule is about, and the range [low, high] in which it should lie.
-
-    event  what is counted
-    per    what the count is divided by: nothing; "tokens", "sequences" or the places of another event
-    unit   100 if distances from the range are measured in percent
-    joint  the joint terms of a rule have one penalty, on the number of those that are out of range
-    """
-
-    text: str
-    event: Event
-    low: float = -inf
-    high: float = inf
-    per: Event | Literal["tokens", "sequences"] | None = None
-    unit: float = 1.0
-    joint: bool = False
-
-    def distance(self, value: float) -> float:
-        """How far a value lies outside the range."""
-        return self.unit * max(self.low - value, value - self.high, 0.0)
-
-
-def _as_list(value: Any) -> Any:
-    return [value] if isinstance(value, str | int) and not isinstance(value, bool) else value
-
-
-def _as_texts(value: Any) -> Any:
-    """YAML reads 1984 as a number, but here it is a word."""
-    return [str(v) if isinstance(v, int) and not isinstance(v, bool) else v for v in value] if isinstance(
-        value, list | tuple | set | frozenset
-    ) else value  # fmt: skip
-
-
-def _compiles(pattern: str) -> str:
-    compiled(pattern)
-    return pattern
-
-
 def _no_slip(mark: str) -> str:
     """Refuse a single word that is almost the name of a class: it is a typing error rather than a pattern."""
     if mark not in CLASSES and regex.fullmatch(r"[\w-]+", mark) and (near := nearest(mark, CLASSES)):
@@ -92,10 +56,9 @@ def _no_slip(mark: str) -> str:
     return mark
 
 
-def _one_token(word: str) -> str:
-    if len(word.split()) > 1:
-        raise ValueError(f"a word is one token, so {quoted(word)} is never found (a pattern may have blanks)")
-    return word
+def _compiles(pattern: str) -> str:
+    compiled(pattern)
+    return pattern
 
 
 def _in_order(bounds: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
@@ -107,16 +70,8 @@ def _in_order(bounds: tuple[float | None, float | None]) -> tuple[float | None, 
     return bounds
 
 
-Labels = Annotated[
-    tuple[str, ...], BeforeValidator(_as_texts), BeforeValidator(_as_list), Field(min_length=1, strict=False)
-]
-WordList = Annotated[
-    tuple[Annotated[str, AfterValidator(_one_token)], ...],
-    BeforeValidator(_as_texts), BeforeValidator(_as_list), Field(min_length=1, strict=False),
-]  # fmt: skip
 Mark = Annotated[str, AfterValidator(_no_slip), AfterValidator(_compiles)]
-Marks = Annotated[tuple[Mark, ...], BeforeValidator(_as_list), Field(min_length=1)]
-Pattern_ = Annotated[str, AfterValidator(_compiles)]
+Marks = Annotated[tuple[Mark, ...], BeforeValidator(as_list), Field(min_length=1)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Amount = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
 ShareRange = Share | Annotated[tuple[Share | None, Share | None], AfterValidator(_in_order)]
@@ -136,24 +91,28 @@ class Rule(BaseModel):
     level    "instance": it applies to every sequence; "corpus": to all sequences together
     penalty  "absolute" or "square" in the size of the violation
     name     for messages and reports; default: the rule in words
+    if_      the condition under which an instance rule holds: see `If`; `if` in files
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, populate_by_name=True)
     key: ClassVar[str]
     in_files: ClassVar[bool] = True
     levels: ClassVar[tuple[Level, ...]] = ("instance",)
+    may_have_condition: ClassVar[bool] = True
 
     weight: Annotated[float, Field(gt=0, le=HARD, allow_inf_nan=False)] | Literal["hard"] = OPEN_WEIGHT
     level: Level = "instance"
     penalty: Literal["absolute", "square"] = "absolute"
     name: Annotated[str, Field(min_length=1)] | None = None
+    if_: If | None = Field(None, alias="if")
 
     def __init__(self, value: Any = None, /, **fields: Any) -> None:
         if value is not None:
             fields[self.key] = value
+        entries = {"if": None, **type(self).model_fields}
         for name in fields:
-            if name not in type(self).model_fields:
-                problem = f"{self.key}: there is no entry {quoted(name)}; {meant(name, type(self).model_fields)}"
+            if name not in entries:
+                problem = f"{self.key}: there is no entry {quoted(name)}; {meant(name, entries)}"
                 raise EntryError(problem, (name,))
         try:
             super().__init__(**fields)
@@ -166,6 +125,8 @@ class Rule(BaseModel):
         super().__pydantic_init_subclass__(**kwargs)
         if "key" in vars(cls) and cls.in_files:
             VOCABULARY[cls.key] = cls
+        if "terms" in vars(cls):
+            cls.terms = _conditional(cls.terms)  # type: ignore[method-assign,assignment]
 
     @classmethod
     def is_number(cls, entry: str) -> bool:
@@ -176,6 +137,10 @@ class Rule(BaseModel):
     def _check_level(self) -> Self:
         if self.level not in self.levels:
             raise ValueError(f"this rule cannot have the level {self.level}")
+        if self.if_ is not None and not self.may_have_condition:
+            raise ValueError("this rule cannot have a condition")
+        if self.if_ is not None and self.level == "corpus":
+            raise ValueError("a condition needs the instance level")
         return self
 
     def __repr_args__(self) -> list[tuple[str | None, Any]]:
@@ -209,7 +174,7 @@ class Rule(BaseModel):
     @property
     def text(self) -> str:
         """The rule in words, or its name."""
-        return self.name or self.says
+        return self.name or (self.says if self.if_ is None else f"{self.says} if {self.if_.says}")
 
     @property
     def says(self) -> str:
@@ -217,11 +182,30 @@ class Rule(BaseModel):
 
     def mentioned(self) -> set[str]:
         """The labels that the rule names; by default those of its main entry."""
-        return set(getattr(self, self.key))
+        return named(getattr(self, self.key))
+
+    def all_mentioned(self) -> set[str]:
+        """The labels that the rule and its condition name."""
+        return self.mentioned() | (set() if self.if_ is None else self.if_.mentioned())
+
+    def expanded(self, labels: Iterable[str] | None) -> Sequence[Rule]:
+        """The rules that it stands for, given the labels if these are declared."""
+        return [self]
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
         """What the rule counts, given all labels."""
         raise NotImplementedError
+
+
+def _conditional(terms: Callable[[Any, Sequence[str]], list[Term]]) -> Callable[[Any, Sequence[str]], list[Term]]:
+    """What a rule counts, where its condition holds."""
+
+    @wraps(terms)
+    def limited(self: Rule, labels: Sequence[str]) -> list[Term]:
+        found = terms(self, labels)
+        return found if self.if_ is None else [self.if_.limit(term, labels) for term in found]
+
+    return limited
 
 
 class ShareRule(Rule):

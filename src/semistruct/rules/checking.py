@@ -21,13 +21,16 @@ from semistruct.errors import DataError
 from semistruct.features.encoder import form_of
 from semistruct.features.words import word_of
 from semistruct.rules.base import Rule, Term
+from semistruct.rules.conditions import InText
 from semistruct.rules.contradictions import Contradiction, contradictions
+from semistruct.rules.edge_events import EdgeEvent, StayEvent
 from semistruct.rules.events import Event, LengthEvent, StepEvent, TokenEvent, blocks
 from semistruct.rules.occurrences import Occurrences
 from semistruct.rules.ruleset import Rules, corpus_value, value
 from semistruct.rules.vocabulary.amounts import Count, Proportion
-from semistruct.rules.vocabulary.function import Function
+from semistruct.rules.vocabulary.function import Measured
 from semistruct.rules.vocabulary.order import Order
+from semistruct.rules.votes import VoteEvent
 
 SHARE, CASES = 0.95, 5
 POINTS, ERRORS = 0.05, 2.0
@@ -133,7 +136,7 @@ def check_rules(
     where, found, breaking = Occurrences([example.tokens for example in data]), [], set[int]()
     for rule in rules:
         terms = rule.terms(labels)
-        cases = _cases(rule, terms, data, where)
+        cases = _cases(rule, terms, data, where) if terms else {}
         found.append(_judged(rule, terms, data, cases, n_examples))
         if rule.level == "instance":
             breaking.update(i for i, case in cases.items() if case.broken)
@@ -177,12 +180,23 @@ def _check_data(data: list[_Labelled]) -> None:
 
 def _cases(rule: Rule, terms: list[Term], data: list[_Labelled], where: Occurrences) -> dict[int, _Cases]:
     """The cases of a rule, by the place in the data of the sequences that have some."""
-    event = terms[0].event
+    first = terms[0].event
+    event, text = (first.event, first.text) if isinstance(first, InText) else (first, None)
+
+    def holds(example: _Labelled) -> bool:
+        in_text = text is None or text(example.tokens)
+        return in_text and (rule.level == "corpus" or terms[0].matters(example.tokens, example.labels))
+
     if not isinstance(event, TokenEvent) or isinstance(rule, Proportion | Count):
-        return {i: case for i, example in enumerate(data) if (case := _case(rule, terms, example)).n}
+        return {
+            i: case for i, example in enumerate(data)
+            if (rule.if_ is None or holds(example)) and (case := _case(rule, terms, example)).n
+        }  # fmt: skip
     # A share of words counts those that obey, all others count those that do not.
     obeys, found = isinstance(terms[0].per, TokenEvent), {}
     for i, places in groupby(where.of(event), key=itemgetter(0)):
+        if rule.if_ is not None and not holds(data[i]):
+            continue
         tokens, labels = [t for _, t in places], data[i].labels
         wrong = [t for t in tokens if (labels[t] in event.labels) != obeys]
         found[i] = _Cases(len(tokens), wrong, len(wrong))
@@ -192,7 +206,7 @@ def _cases(rule: Rule, terms: list[Term], data: list[_Labelled], where: Occurren
 def _case(rule: Rule, terms: list[Term], example: _Labelled) -> _Cases:
     """The cases of a rule that is not about single tokens in one sequence."""
     tokens, labels = example.tokens, example.labels
-    places = None if isinstance(rule, Proportion | Count) else _possible(terms[0].event, labels)
+    places = None if isinstance(rule, Proportion | Count) else _possible(terms[0].event, tokens, labels)
     if places is not None:
         wrong = sorted(set(terms[0].event.places(tokens, labels)))
         return _Cases(len(places), wrong, len(wrong))
@@ -203,14 +217,16 @@ def _case(rule: Rule, terms: list[Term], example: _Labelled) -> _Cases:
     return _Cases(1, broken[:1], sum(far))
 
 
-def _possible(event: Event, labels: list[str]) -> list[int] | None:
-    """The places where the event could happen, for events of blocks that happen at a place or not."""
-    match event:
-        case StepEvent():
+def _possible(event: Event, tokens: Sequence[Any], labels: list[str]) -> list[int] | None:
+    """The places where the event could happen, for events that happen at a place or not."""
+    match event.event if isinstance(event, InText) else event:
+        case StepEvent() as event:
             into = set(labels) if event.pairs is None else set(event.pairs)
             return [a for a, _, z in blocks(labels) if a > 0 and z in into]
-        case LengthEvent():
+        case LengthEvent() as event:
             return [a for a, _, z in blocks(labels) if z in event.labels]
+        case StayEvent() | EdgeEvent() | VoteEvent() as event:
+            return event.possible(tokens, labels)
     return None
 
 
@@ -237,7 +253,7 @@ def _judged(
         ]
         far = [_too_far(rule, term, v, data) for term, v in zip(terms, values, strict=True)]
         flag = any(far)
-        if isinstance(rule, Proportion | Count | Function):
+        if isinstance(rule, Proportion | Count | Measured):
             applies, broken = len(far), sum(far)
     else:
         flag = broken > 0 if rule.weight == "hard" else applies >= CASES and applies - broken < SHARE * applies

@@ -38,9 +38,12 @@ def contradictions(
 ) -> list[Contradiction]:
     """Pairs of rules that cannot both hold: by what they say, or because of a token in X to which both apply.
 
+    Rules with a condition are left out.
+
     where  the words of X, if they are already at hand
     """
-    numbered = [(i, term) for i, rule in enumerate(rules) for term in rule.terms(labels)]
+    always = [(i, rule) for i, rule in enumerate(rules) if rule.if_ is None]
+    numbered = [(i, term) for i, rule in always for term in rule.terms(labels)]
     terms = [term for _, term in numbered]
     stuck = _stuck(terms, where or Occurrences(X), frozenset(labels))
     found: dict[Pair, str] = {}

@@ -16,17 +16,23 @@ from semistruct.compiled import inlined, kernel
 
 ITSELF, PER_TOKEN, PER_SEQUENCE = -1, -2, -3
 """What a count is divided by, unless that is the count of another term: nothing, tokens, sequences."""
+NO_TERM = -1  # where a term could be named
 ALONE = -1  # the group of a term that has a penalty of its own
 NO_MARK = -1  # of a label whose occurrence no rule needs to remember
 ZERO = np.int64(0)  # a bare 0 would be a type of its own to the compiler
 
 TARGET = np.dtype(
-    [("low", "f8"), ("high", "f8"), ("unit", "f8"), ("weight", "f8"), ("power", "i8"), ("per", "i8"), ("group", "i8")]
-)
+    [
+        ("low", "f8"), ("high", "f8"), ("unit", "f8"), ("weight", "f8"), ("power", "i8"), ("per", "i8"),
+        ("group", "i8"), ("needs", "i8"), ("bars", "i8"),
+    ]
+)  # fmt: skip
 """A term should lie in [low, high]; outside it costs weight * (unit * distance)^power.
 
 per    ITSELF, PER_TOKEN, PER_SEQUENCE, or the number of the term by whose count it is divided
 group  terms of one group have one penalty, on the number of those that are out of range; or ALONE
+needs  the number of a term whose count must not be 0 for this one to matter, or NO_TERM
+bars   the number of one whose count must be 0, or NO_TERM
 """
 
 
@@ -132,6 +138,12 @@ def distance(target, value):
     return 0.0
 
 
+@inlined
+def matters(target, row):
+    """The condition of a term holds."""
+    return (target.needs < 0 or row[target.needs] > 0) and (target.bars < 0 or row[target.bars] == 0)
+
+
 @kernel
 def penalty(targets, which, row, n_tokens, n_sequences):
     """The penalty of the terms `which`: those of one sequence, or those of the corpus for the sum of all rows.
@@ -148,7 +160,7 @@ def penalty(targets, which, row, n_tokens, n_sequences):
             divisor = n_sequences
         elif per >= 0:
             divisor = row[per]
-        v = distance(targets[k], row[k] / divisor) if divisor > 0 else 0.0
+        v = distance(targets[k], row[k] / divisor) if divisor > 0 and matters(targets[k], row) else 0.0
         if targets[k].group >= 0:
             out_of_range += v > 0
             if j + 1 < len(which) and targets[which[j + 1]].group == targets[k].group:

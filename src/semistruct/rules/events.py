@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from semistruct.features.words import word_of
-from semistruct.rules.words import WordTest
+from semistruct.rules.words import PhraseTest, RunTest, WordTest
 
 
 class Entries(Protocol):
@@ -34,6 +34,14 @@ class Entries(Protocol):
 
     def passes(self, test: WordTest) -> np.ndarray:
         """(N,): the tokens whose word passes."""
+        ...
+
+    def runs(self, test: PhraseTest | RunTest) -> tuple[np.ndarray, np.ndarray]:
+        """The first tokens, and those after the last, of all runs of words that pass."""
+        ...
+
+    def within(self, where: np.ndarray) -> Entries:
+        """The same entries, in which only what happens at the tokens `where` (N,) counts."""
         ...
 
     def at_tokens(self, k: int, having: np.ndarray, where: np.ndarray | None = None) -> None:
@@ -56,6 +64,13 @@ class Entries(Protocol):
         ...
 
 
+Passes = Callable[[WordTest, str], bool]
+
+
+def _passes(test: WordTest, word: str) -> bool:
+    return test(word)
+
+
 class Event(Protocol):
     """Something that happens at places of a labelled sequence, each the position of a token.
 
@@ -63,8 +78,11 @@ class Event(Protocol):
     what   it is about, for messages
     """
 
-    local: ClassVar[bool]
-    what: ClassVar[str]
+    @property
+    def local(self) -> bool: ...
+
+    @property
+    def what(self) -> str: ...
 
     def places(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int]: ...
 
@@ -75,8 +93,11 @@ class Event(Protocol):
 class TokenEvent:
     """One of certain tokens has one of `labels`.
 
-    They are the tokens at `place` whose word passes `word`, with neighbours that pass `before` and `after`; a missing
-    test passes everything.
+    They are the tokens whose word passes `word`, and those of a run of words that passes `run`: all tokens if there is
+    no such test.
+
+    before, after  one of the `within` tokens before, after the word or run must pass
+    place          it must begin at the first token, or end at the last
     """
 
     local: ClassVar = True
@@ -86,37 +107,71 @@ class TokenEvent:
     before: WordTest | None = None
     after: WordTest | None = None
     place: Literal["any", "first", "last"] = "any"
+    run: PhraseTest | RunTest | None = None
+    within: int = 1
 
     @property
     def is_everywhere(self) -> bool:
         """It is about all tokens."""
-        return self.place == "any" and not (self.word or self.before or self.after)
+        return self.place == "any" and not (self.word or self.run or self.before or self.after)
 
-    def applies_to(self, tokens: Sequence[Any], t: int) -> bool:
-        last = len(tokens) - 1
+    def fits(self, words: Sequence[str], a: int, b: int, passes: Passes = _passes) -> bool:
+        """Whether words[a:b], which pass, are at the right place and have the right neighbours."""
         return (
-            (self.place == "any" or t == (0 if self.place == "first" else last))
-            and (self.word is None or self.word(word_of(tokens[t])))
-            and (self.before is None or (t > 0 and self.before(word_of(tokens[t - 1]))))
-            and (self.after is None or (t < last and self.after(word_of(tokens[t + 1]))))
+            (self.place == "any" or (a == 0 if self.place == "first" else b == len(words)))
+            and (self.before is None or any(passes(self.before, w) for w in words[max(a - self.within, 0) : a]))
+            and (self.after is None or any(passes(self.after, w) for w in words[b : b + self.within]))
         )
 
+    def about(self, tokens: Sequence[Any]) -> list[int]:
+        """The tokens that it is about."""
+        looks = bool(self.word or self.run or self.before or self.after)
+        words = [word_of(token) for token in tokens] if looks else tokens
+        found: set[int] = set()
+        for t, word in enumerate(words):
+            ends = self.run.ends(words, t) if self.run is not None else []
+            if self.word(word) if self.word is not None else self.run is None:
+                ends = [t + 1, *ends]
+            for end in ends:
+                if self.fits(words, t, end):
+                    found.update(range(t, end))
+        return sorted(found)
+
     def places(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int]:
-        return [t for t, y in enumerate(labels) if y in self.labels and self.applies_to(tokens, t)]
+        if self.is_everywhere:
+            return [t for t, y in enumerate(labels) if y in self.labels]
+        return [t for t in self.about(tokens) if labels[t] in self.labels]
+
+    def where(self, entries: Entries) -> np.ndarray:
+        """(N,): the tokens that it is about."""
+        start, end = self._spans(entries)
+        fits = np.ones(len(start), bool)
+        if self.place != "any":
+            fits &= entries.first[start] if self.place == "first" else entries.last[end - 1]
+        if self.before is not None:
+            fits &= _near(entries.passes(self.before), entries.first, self.within)[start]
+        if self.after is not None:
+            fits &= _near(entries.passes(self.after)[::-1], entries.last[::-1], self.within)[::-1][end - 1]
+        steps = np.zeros(len(entries.first) + 1, np.int64)
+        np.add.at(steps, start[fits], 1)
+        np.add.at(steps, end[fits], -1)
+        return np.cumsum(steps[:-1]) > 0
+
+    def _spans(self, entries: Entries) -> tuple[np.ndarray, np.ndarray]:
+        """The first tokens, and those after the last, of all that passes `word` or `run`."""
+        if self.word is None and self.run is None:
+            single = np.arange(len(entries.first))
+        else:
+            single = np.flatnonzero(entries.passes(self.word)) if self.word is not None else np.zeros(0, np.int64)
+        start, end = entries.runs(self.run) if self.run is not None else (single[:0], single[:0])
+        return np.concatenate([single, start]), np.concatenate([single + 1, end])
 
     def enter(self, entries: Entries, k: int) -> None:
         having = _mask(entries, self.labels)
         if self.is_everywhere:
             entries.at_tokens(k, having)
-            return
-        where = {"any": np.ones_like(entries.first), "first": entries.first, "last": entries.last}[self.place].copy()
-        if self.word is not None:
-            where &= entries.passes(self.word)
-        if self.before is not None:
-            where &= np.roll(entries.passes(self.before), 1) & ~entries.first
-        if self.after is not None:
-            where &= np.roll(entries.passes(self.after), -1) & ~entries.last
-        entries.at_tokens(k, having, where)
+        else:
+            entries.at_tokens(k, having, self.where(entries))
 
 
 @dataclass(frozen=True)
@@ -237,3 +292,11 @@ def blocks(labels: Sequence[str]) -> list[tuple[int, int, str]]:
 
 def _mask(entries: Entries, labels: frozenset[str]) -> np.ndarray:
     return np.array([label in labels for label in entries.labels])
+
+
+def _near(passes: np.ndarray, first: np.ndarray, reach: int) -> np.ndarray:
+    """(N,): where one of the `reach` tokens before, of the same sequence, passes."""
+    place = np.arange(len(first))
+    begin = np.maximum.accumulate(np.where(first, place, 0))
+    passed = np.concatenate([[0], np.cumsum(passes)])
+    return np.asarray(passed[place] > passed[np.maximum(place - reach, begin)])

@@ -1,6 +1,6 @@
 """Rules files, and rules as plain data inside model files.
 
-A rules file is YAML with a list of rules and, optionally, all labels:
+A rules file is YAML with a list of rules and, optionally, all labels, and lists of words (see `named_lists`):
 
     labels: [author, title, date]
     rules:
@@ -28,6 +28,7 @@ import yaml
 from semistruct.errors import DataError, ParameterError, meant, quoted, shortened
 from semistruct.files import source_name
 from semistruct.rules.base import EntryError, Rule, unknown_label
+from semistruct.rules.named_lists import NamedLists
 from semistruct.rules.vocabulary import VOCABULARY
 
 LONGEST = 1_000_000  # bytes of a rules file
@@ -36,6 +37,9 @@ TOLD = 9  # errors of which a message tells the line
 
 STRANGE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
+HERE = Path()
+PARTS = ["labels", "lists", "rules"]
+WORD_ENTRIES = ("words", "no_words")
 QUOTE = "quote a word that begins with &, * or !"
 SHIPPED = resources("semistruct.rules") / "shipped"
 
@@ -69,14 +73,14 @@ def read_rules(path: str | os.PathLike[str]) -> Listed:
     if len(content) > LONGEST:
         raise DataError.at(source, None, f"more than {LONGEST} bytes, too long for a rules file")
     try:
-        return parse_rules(content.decode("utf-8-sig"), source)
+        return parse_rules(content.decode("utf-8-sig"), source, Path(source).parent)
     except UnicodeDecodeError as err:
         line = content[: err.start].count(b"\n") + 1
         raise DataError.at(source, line, "not UTF-8 text, which a rules file must be") from None
 
 
-def parse_rules(text: str, source: str) -> Listed:
-    """The rules that a text in YAML holds; messages call it `source`."""
+def parse_rules(text: str, source: str, folder: Path = HERE) -> Listed:
+    """The rules that a text in YAML holds; messages call it `source`, paths in it are relative to `folder`."""
     if odd := STRANGE.search(text):
         line = text.count("\n", 0, odd.start()) + 1
         raise DataError.at(source, line, f"not YAML: the character {quoted(odd[0])} is not allowed")
@@ -87,7 +91,7 @@ def parse_rules(text: str, source: str) -> Listed:
         last = len(text.splitlines())
         raise DataError.at(source, min(mark.line + 1, last) if mark else None, _complaint(err)) from None
     try:
-        return _Reader().listed(root)
+        return _Reader(folder).listed(root)
     except _Mistake as err:
         raise DataError.at(source, err.line, err.problem) from None
 
@@ -97,7 +101,8 @@ def dump_rule(rule: Rule) -> dict[str, Any]:
 
     A weight that was given is kept, as no weight means something else.
     """
-    whole, short = rule.model_dump(mode="json"), rule.model_dump(mode="json", exclude_defaults=True)
+    whole = rule.model_dump(mode="json", by_alias=True)
+    short = rule.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     weight = {} if rule.weight_is_open else {"weight": whole["weight"]}
     return {rule.key: whole[rule.key], **short, **weight}
 
@@ -184,6 +189,9 @@ class _Mistake(Exception):
 class _Reader:
     """Builds rules from the nodes of a file."""
 
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
     def error(self, node: yaml.Node, problem: str) -> _Mistake:
         return _Mistake(node.start_mark.line + 1, problem)
 
@@ -192,8 +200,8 @@ class _Reader:
             raise _Mistake(None, "the file is empty, expected `rules:` and a list")
         parts = self.entries(root, "expected `rules:` and a list")
         for key, (_, at) in parts.items():
-            if key not in ("labels", "rules"):
-                raise self.error(at, f"there is no part {quoted(key)}; {meant(key, ['labels', 'rules'])}")
+            if key not in PARTS:
+                raise self.error(at, f"there is no part {quoted(key)}; {meant(key, PARTS)}")
         if "rules" not in parts:
             raise self.error(root, "expected `rules:` and a list")
         labels = None
@@ -204,6 +212,8 @@ class _Reader:
             ]
             if not labels:
                 raise self.error(parts["labels"][1], "labels: expected a list of labels, found an empty one")
+        lists = self.entries(parts["lists"][0], "lists: expected names and lists") if "lists" in parts else {}
+        self.lists = NamedLists(self, lists, self.folder)
         nodes = self.items(parts["rules"][0], "rules: expected a list of rules")
         return Listed(self.rules(nodes, labels), labels, tuple(node.start_mark.line + 1 for node in nodes))
 
@@ -233,14 +243,20 @@ class _Reader:
             raise self.error(_place(node, entry, err.path), str(err)) from None
         except ParameterError as err:
             raise self.error(node, str(err)) from None
-        for label in sorted(rule.mentioned() - set(labels or rule.mentioned())):
+        for label in sorted(rule.all_mentioned() - set(labels or rule.all_mentioned())):
             raise self.error(node, f"{name}: {unknown_label(label, labels or ())}")
         return rule
 
     def value(self, node: yaml.Node, name: str, key: str) -> Any:
         """The value of an entry of a rule."""
+        if name == key == "votes" and isinstance(node, yaml.MappingNode):
+            found = {k: self.text(value, f"votes: {k}") for k, (value, _) in self.entries(node, "").items()}
+            return {k: str(self.folder / value) if k == "file" else value for k, value in found.items()}
+        if key in WORD_ENTRIES:
+            return self.lists.words(node, name if name == key else f"{name}: {key}")
         if isinstance(node, yaml.MappingNode):
-            return {k: self.value(value, name, key) for k, (value, _) in self.entries(node, "").items()}
+            inside = self.entries(node, "").items()
+            return {k: self.value(value, name, k if key == "if" else key) for k, (value, _) in inside}
         if isinstance(node, yaml.SequenceNode):
             return [self.value(item, name, key) for item in node.value]
         if VOCABULARY[name].is_number(key):

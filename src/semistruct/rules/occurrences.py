@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from semistruct.features.words import word_of
@@ -23,21 +23,26 @@ class Occurrences:
         for n, t in self._everywhere:
             places.setdefault(self._words[n][t], []).append((n, t))
         self._index, self._places = WordIndex(places), list(places.values())
+        self._tested: dict[WordTest, frozenset[int]] = {}
 
     def of(self, event: TokenEvent) -> list[Place]:
         """The tokens to which the event applies, in order."""
-        found = self._everywhere
+        spans: set[tuple[int, int, int]] = set()
         if event.word is not None:
-            found = sorted(place for i in self._index.passing(event.word) for place in self._places[i])
-        if event.place == "first":
-            found = [(n, t) for n, t in found if t == 0]
-        elif event.place == "last":
-            found = [(n, t) for n, t in found if t == len(self._words[n]) - 1]
-        found = found if event.before is None else self._beside(found, event.before, -1)
-        return found if event.after is None else self._beside(found, event.after, 1)
+            spans |= {(n, t, t + 1) for n, t in self._passing(event.word)}
+        if event.run is not None:
+            spans |= {
+                (n, t, end) for n, t in self._passing(event.run.head) for end in event.run.ends(self._words[n], t)
+            }
+        if event.word is None and event.run is None:
+            spans = {(n, t, t + 1) for n, t in self._everywhere}
+        fitting = [(n, a, b) for n, a, b in spans if event.fits(self._words[n], a, b, self._passes)]
+        return sorted({(n, t) for n, a, b in fitting for t in range(a, b)})
 
-    def _beside(self, places: list[Place], test: WordTest, step: int) -> list[Place]:
-        """The places whose neighbour passes."""
-        passing = set(self._index.passing(test))
-        number, words = self._index.number, self._words
-        return [(n, t) for n, t in places if 0 <= t + step < len(words[n]) and number[words[n][t + step]] in passing]
+    def _passing(self, test: WordTest) -> Iterator[Place]:
+        return (place for i in self._index.passing(test) for place in self._places[i])
+
+    def _passes(self, test: WordTest, word: str) -> bool:
+        if test not in self._tested:
+            self._tested[test] = frozenset(self._index.passing(test))
+        return self._index.number[word] in self._tested[test]

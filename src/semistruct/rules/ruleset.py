@@ -10,7 +10,7 @@ from semistruct.errors import ParameterError, quoted
 from semistruct.rules.base import Rule, Term, unknown_label, weight_text
 from semistruct.rules.files import dump_rule, load_rules, parse_rules, read_rules
 from semistruct.rules.tables import RuleTables, compile_rules
-from semistruct.rules.vocabulary.function import Function
+from semistruct.rules.vocabulary.function import Measured
 
 
 class Rules:
@@ -34,12 +34,15 @@ class Rules:
             raise ParameterError(f"Rules({quoted(rules)}): expected rules; those of a file: Rules.from_file")
         if labels is not None:
             labels = _names(labels)
-        self.rules = tuple(rules)
-        self.lines = lines  # where the rules stand in their file, if they are of one
         self.labels = None if labels is None else tuple(sorted(labels))
-        for rule in self.rules:
+        given = tuple(rules)
+        for rule in given:
             if not isinstance(rule, Rule):
                 raise ParameterError(f"Rules: {quoted(rule)} is not a rule")
+        expanded = [rule.expanded(self.labels) for rule in given]
+        self.rules = tuple(rule for several in expanded for rule in several)
+        # where the rules stand in their file, if they are of one
+        self.lines = tuple(line for line, several in zip(lines, expanded, strict=False) for _ in several)
         if self.labels is not None:
             self.check_labels(self.labels)
 
@@ -64,7 +67,7 @@ class Rules:
 
     def to_dict(self) -> dict[str, Any]:
         """The rules as data that JSON can hold; functions are left out."""
-        dumped = [dump_rule(rule) for rule in self.rules if not isinstance(rule, Function)]
+        dumped = [dump_rule(rule) for rule in self.rules if rule.in_files]
         return {"labels": None if self.labels is None else list(self.labels), "rules": dumped}
 
     def __len__(self) -> int:
@@ -105,7 +108,7 @@ class Rules:
     def check_labels(self, labels: Sequence[str]) -> None:
         """Refuse a rule that names a label which is not one of these."""
         for i, rule in enumerate(self.rules):
-            for label in sorted(rule.mentioned() - set(labels)):
+            for label in sorted(rule.all_mentioned() - set(labels)):
                 where = f" in line {self.lines[i]}" if self.lines else ""
                 raise ParameterError(f"rule {rule.text!r}{where}: {unknown_label(label, labels)}")
 
@@ -131,8 +134,8 @@ def _names(labels: Any) -> set[str]:
 
 
 def value(rule: Rule, term: Term, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
-    """What a term counts in one sequence."""
-    if isinstance(rule, Function):
+    """What a term counts in one sequence, whether or not it matters there."""
+    if isinstance(rule, Measured):
         return rule.measure(tokens, labels, where)
     count = float(len(term.event.places(tokens, labels)))
     return count / len(tokens) if term.per == "tokens" else count
@@ -141,7 +144,7 @@ def value(rule: Rule, term: Term, tokens: Sequence[Any], labels: Sequence[str], 
 def corpus_value(rule: Rule, term: Term, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
     """What a term counts in a corpus; a share of nothing counts as in its range."""
     pairs = list(zip(X, y, strict=True))
-    if isinstance(rule, Function):
+    if isinstance(rule, Measured):
         total = sum(rule.measure(tokens, row, f"sequence {i}") for i, (tokens, row) in enumerate(pairs))
     else:
         total = sum(len(term.event.places(tokens, row)) for tokens, row in pairs)

@@ -4,13 +4,14 @@
     targets   where the counts should lie, and what it costs if they do not
     Costs     what every label and every step costs if the events of each term have a price
 
-A term is numbered k; terms that only serve as divisors of others come last and have weight 0.  Users' functions
-cannot be compiled: they are in `functions`, with the sequences X that they look at.
+A term is numbered k; terms that only serve others, as divisors or conditions, come last and have weight 0.  Users'
+functions cannot be compiled: they are in `functions`, with the sequences X that they look at.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from semistruct.rules.event_kernels import (
     ENTRY,
     ITSELF,
     NO_MARK,
+    NO_TERM,
     PER_SEQUENCE,
     PER_TOKEN,
     TARGET,
@@ -34,8 +36,8 @@ from semistruct.rules.event_kernels import (
     count_sequences,
 )
 from semistruct.rules.events import Event
-from semistruct.rules.vocabulary.function import Function
-from semistruct.rules.words import WordIndex, WordTest
+from semistruct.rules.vocabulary.function import Measured
+from semistruct.rules.words import PhraseTest, RunTest, WordIndex, WordTest
 from semistruct.threads import spread
 
 PER = {None: ITSELF, "tokens": PER_TOKEN, "sequences": PER_SEQUENCE}
@@ -72,7 +74,7 @@ class RuleTables:
     targets: np.ndarray
     token_tests: np.ndarray
     step_tests: np.ndarray
-    functions: tuple[Function, ...]
+    functions: tuple[Measured, ...]
     X: Sequence[Any] = field(repr=False)
 
     def __len__(self) -> int:
@@ -101,7 +103,8 @@ class RuleTables:
         t, price = self.targets, np.zeros(self.n_terms)
         for k in self.instance:
             forbidden = t["high"][k] == 0 and t["low"][k] == -np.inf
-            if forbidden and self.terms[k].event.local and t["power"][k] == 1 and t["per"][k] == ITSELF:
+            always = t["needs"][k] == t["bars"][k] == NO_TERM
+            if forbidden and always and self.terms[k].event.local and t["power"][k] == 1 and t["per"][k] == ITSELF:
                 price[k] = t["weight"][k]
         return price
 
@@ -155,7 +158,9 @@ class RuleTables:
         t, counts = self.targets, self.count(y, n_jobs)
         counts[:, t["per"] == PER_TOKEN] /= np.diff(self.offsets)[:, None]
         values, t = counts[:, self.instance], t[self.instance]
-        return np.maximum(np.maximum(values - t["high"], t["low"] - values), 0.0)
+        matters = (t["needs"] < 0) | (counts[:, t["needs"]] > 0)
+        matters &= (t["bars"] < 0) | (counts[:, t["bars"]] == 0)
+        return np.maximum(np.maximum(values - t["high"], t["low"] - values), 0.0) * matters
 
     def broken(self, y: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """(n, number of rules): where the labels of a sequence break an instance rule."""
@@ -181,17 +186,17 @@ def most_hits(events: Events) -> int:
 def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> RuleTables:
     """The tables of rules for sequences X whose labels are numbered as in `labels`."""
     builder = Builder(X, tuple(labels))
-    functions = tuple(rule for rule in rules if isinstance(rule, Function))
-    compiled = [rule for rule in rules if not isinstance(rule, Function)]
+    functions = tuple(rule for rule in rules if isinstance(rule, Measured))
+    compiled = [rule for rule in rules if not isinstance(rule, Measured)]
     found = [(r, term) for r, rule in enumerate(compiled) for term in rule.terms(labels)]
     for k, (_, term) in enumerate(found):
         builder.enter(term.event, k)
-    divisors: dict[Event, int] = {}
-    for _, term in found:
-        if term.per is not None and not isinstance(term.per, str) and term.per not in divisors:
-            divisors[term.per] = len(found) + len(divisors)
-            builder.enter(term.per, divisors[term.per])
-    n_terms = len(found) + len(divisors)
+    others: dict[Event, int] = {}
+    for event in [event for _, term in found for event in (term.per, term.needs, term.bars)]:
+        if event is not None and not isinstance(event, str) and event not in others:
+            others[event] = len(found) + len(others)
+            builder.enter(event, others[event])
+    n_terms = len(found) + len(others)
     events, token_tests, step_tests = builder.events(n_terms)
     return RuleTables(
         labels=tuple(labels),
@@ -200,7 +205,7 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
         rule_of=tuple(r for r, _ in found),
         terms=tuple(term for _, term in found),
         events=events,
-        targets=_targets(compiled, found, divisors),
+        targets=_targets(compiled, found, others),
         token_tests=token_tests,
         step_tests=step_tests,
         functions=functions,
@@ -208,16 +213,19 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
     )
 
 
-def _targets(rules: Sequence[Rule], found: Sequence[tuple[int, Term]], divisors: dict[Event, int]) -> np.ndarray:
-    targets = np.zeros(len(found) + len(divisors), TARGET)
+def _targets(rules: Sequence[Rule], found: Sequence[tuple[int, Term]], others: dict[Event, int]) -> np.ndarray:
+    targets = np.zeros(len(found) + len(others), TARGET)
     targets["low"], targets["high"], targets["unit"] = -np.inf, np.inf, 1.0
     targets["power"], targets["per"], targets["group"] = 1, ITSELF, ALONE
+    targets["needs"], targets["bars"] = NO_TERM, NO_TERM
     for k, (r, term) in enumerate(found):
         target, rule = targets[k], rules[r]
         target["low"], target["high"], target["unit"] = term.low, term.high, term.unit
         target["weight"], target["power"] = rule.cost, rule.power
-        target["per"] = PER[term.per] if term.per is None or isinstance(term.per, str) else divisors[term.per]
+        target["per"] = PER[term.per] if term.per is None or isinstance(term.per, str) else others[term.per]
         target["group"] = r if term.joint else ALONE
+        target["needs"] = NO_TERM if term.needs is None else others[term.needs]
+        target["bars"] = NO_TERM if term.bars is None else others[term.bars]
     return targets
 
 
@@ -241,7 +249,7 @@ class Builder:
         self.first = np.zeros(self.offsets[-1], bool)
         self.first[self.offsets[:-1]] = True
         self.last = np.roll(self.first, -1)
-        self._words: tuple[WordIndex, np.ndarray] | None = None
+        self._only: np.ndarray | None = None
         self._tokens: list[_Test] = []
         self._steps: list[_Test] = []
         self._lengths: list[tuple[int, int, int, int]] = []  # label, term, least, most
@@ -257,25 +265,49 @@ class Builder:
     def _size(self) -> int:
         return len(self._tokens) + len(self._steps) + len(self._lengths) + len(self._orders)
 
+    @cached_property
+    def _words(self) -> tuple[WordIndex, np.ndarray]:
+        """The distinct words, and the number of the word of each token (N,)."""
+        if form_of(self.X) != "tokens":
+            hint = "give each token as (word, features)"
+            raise DataError(f"rules about words need tokens, but this data holds {form_of(self.X)}; {hint}")
+        codes: dict[str, int] = {}
+        flat = [codes.setdefault(word_of(token), len(codes)) for x in self.X for token in x]
+        return WordIndex(codes), np.array(flat, np.int64)
+
     def passes(self, test: WordTest) -> np.ndarray:
         """(N,): the tokens whose word passes."""
-        if self._words is None:
-            if form_of(self.X) != "tokens":
-                hint = "give each token as (word, features)"
-                raise DataError(f"rules about words need tokens, but this data holds {form_of(self.X)}; {hint}")
-            codes: dict[str, int] = {}
-            flat = [codes.setdefault(word_of(token), len(codes)) for x in self.X for token in x]
-            self._words = WordIndex(codes), np.array(flat, np.int64)
         words, code = self._words
         passed = np.zeros(len(words.number), bool)
         passed[words.passing(test)] = True
         return passed[code]
 
+    def runs(self, test: PhraseTest | RunTest) -> tuple[np.ndarray, np.ndarray]:
+        """The first tokens, and those after the last, of all runs of words that pass."""
+        begin = np.flatnonzero(self.passes(test.head))
+        found = []
+        for i in np.unique(np.searchsorted(self.offsets, begin, side="right") - 1).tolist():
+            a, b = int(self.offsets[i]), int(self.offsets[i + 1])
+            words = [word_of(token) for token in self.X[i]]
+            for t in begin[np.searchsorted(begin, a) : np.searchsorted(begin, b)].tolist():
+                found += [(t, a + end) for end in test.ends(words, t - a)]
+        start, end = np.array(found, np.int64).reshape(-1, 2).T
+        return start, end
+
+    def within(self, where: np.ndarray) -> Builder:
+        """The same builder, for which only what happens at the tokens `where` (N,) counts."""
+        limited = copy(self)
+        limited._only = self._also(where)
+        return limited
+
+    def _also(self, where: np.ndarray | None) -> np.ndarray | None:
+        return where if self._only is None else self._only if where is None else self._only & where
+
     def at_tokens(self, k: int, having: np.ndarray, where: np.ndarray | None = None) -> None:
-        self._tokens.append(_Test(k, having, where))
+        self._tokens.append(_Test(k, having, self._also(where)))
 
     def at_steps(self, k: int, pairs: np.ndarray, where: np.ndarray | None = None) -> None:
-        self._steps.append(_Test(k, pairs, where))
+        self._steps.append(_Test(k, pairs, self._also(where)))
 
     def of_lengths(self, k: int, having: np.ndarray, least: int, most: int | None) -> None:
         longest = ANY_LENGTH if most is None else most

@@ -12,7 +12,7 @@ import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
-from semistruct.rules.event_kernels import ALONE, ITSELF, TARGET, Events
+from semistruct.rules.event_kernels import ALONE, ITSELF, NO_TERM, TARGET, Events
 from semistruct.rules.events import StartEvent
 from semistruct.rules.tables import ANY_LENGTH, RuleTables, most_hits
 from semistruct.search.k_best_kernels import k_best_sequences
@@ -102,13 +102,19 @@ def growing_widths(k: int, width: int) -> np.ndarray:
 def tracked(tables: RuleTables) -> Track:
     """The terms of instance rules that are not part of the scores."""
     which = np.array([k for k in tables.instance if not tables.event_price[k]], np.int64)
+    conditions = np.unique([tables.targets[name][which] for name in ("needs", "bars")])
+    which = np.append(which, conditions[conditions >= 0])
     events, terms = only(tables.events, which), np.zeros(len(which), TERM)
     for name in TARGET.fields or ():
         terms[name] = tables.targets[name][which]
+    for name in ("needs", "bars"):
+        terms[name] = np.where(terms[name] >= 0, np.searchsorted(which, terms[name]), NO_TERM)
     terms["cap"] = ANY_NUMBER
-    for g in np.flatnonzero(terms["per"] == ITSELF):
+    is_condition = which >= len(tables.terms)
+    for g in np.flatnonzero((terms["per"] == ITSELF) & ~is_condition):
         term = terms[g]
-        if term["group"] != ALONE or term["power"] == 1 or term["high"] == np.inf:
+        # what could be barred is paid for at the end, by the whole count
+        if term["group"] != ALONE or (term["power"] == 1 and term["bars"] < 0) or term["high"] == np.inf:
             term["cap"] = int(np.ceil(max(bound for bound in (term["low"], term["high"]) if np.isfinite(bound)))) + 1
     # An absolute penalty grows by its weight, a squared one by any amount.  Terms of a group are paid for once, when
     # they leave their range: those with fewer events have that before them.
@@ -116,6 +122,7 @@ def tracked(tables: RuleTables) -> Track:
     price = np.where(linear, terms["weight"] * terms["unit"], np.inf)
     terms["more"] = np.where(terms["high"] < np.inf, price, 0.0)
     terms["fewer"] = np.where((terms["low"] > -np.inf) | (terms["group"] != ALONE), price, 0.0)
+    terms["cap"][is_condition], terms["more"][is_condition], terms["fewer"][is_condition] = 1, np.inf, np.inf
     Y = len(tables.labels)
     ends = events.entry[events.ptr[Y] : events.ptr[2 * Y]]
     longest = max([1, *ends["least"], *(ends["most"][ends["most"] < ANY_LENGTH] + 1)])
@@ -144,8 +151,10 @@ def _limits(tables: RuleTables, terms: np.ndarray, which: np.ndarray) -> np.ndar
     limits = np.zeros(len(tables.labels), LIMIT)
     limits["term"], limits["most"] = -1, ANY_NUMBER
     for g, (term, k) in enumerate(zip(terms, which, strict=True)):
+        if k >= len(tables.terms) or term["group"] != ALONE or term["needs"] >= 0 or term["bars"] >= 0:
+            continue
         event = tables.terms[k].event
-        if not isinstance(event, StartEvent) or term["group"] != ALONE:
+        if not isinstance(event, StartEvent):
             continue
         limit, low, high = limits[tables.labels.index(event.label)], term["low"], term["high"]
         if limit["term"] < 0 or term["cap"] > terms["cap"][limit["term"]]:

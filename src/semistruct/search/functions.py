@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from semistruct.rules.vocabulary.function import Function
+from semistruct.rules.vocabulary.function import Measured
 
 CANDIDATES = 50  # labellings among which functions of the user choose
 
@@ -16,7 +16,7 @@ CANDIDATES = 50  # labellings among which functions of the user choose
 class FunctionRules:
     """The function rules for sequences X; label y is labels[y]."""
 
-    def __init__(self, rules: Sequence[Function], X: Sequence[Any], labels: Sequence[str]) -> None:
+    def __init__(self, rules: Sequence[Measured], X: Sequence[Any], labels: Sequence[str]) -> None:
         self.rules, self.X, self.names = tuple(rules), X, np.array(labels, object)
 
     def __bool__(self) -> bool:
@@ -42,7 +42,7 @@ class FunctionRules:
 
     def _penalty(self, values: np.ndarray, level: str) -> float:
         return sum(
-            rule.cost * max(rule.low - v, v - rule.high, 0.0) ** rule.power
+            rule.cost * max(rule.range[0] - v, v - rule.range[1], 0.0) ** rule.power
             for rule, v in zip(self.rules, values.tolist(), strict=True)
             if rule.level == level
         )

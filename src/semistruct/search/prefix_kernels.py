@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from semistruct.compiled import inlined, kernel
-from semistruct.rules.event_kernels import ALONE, PER_TOKEN, TARGET, ZERO, Events, distance, happens
+from semistruct.rules.event_kernels import ALONE, PER_TOKEN, TARGET, ZERO, Events, distance, happens, matters
 
 RIVALS = 64  # prefixes with which a new one is compared: more would cost more than they strike
 
@@ -104,19 +104,70 @@ def advance(track, scores, t, y, run, z, row, hits):
     for j in range(happens(track.events, scores.first + t, t == T - 1, y, run, z, row[G:], hits)):
         g = hits[j]
         before, count = row[g], row[g] + 1
+        if waits(terms[g], row):  # what is above the range is paid for later, by the whole count
+            whole = terms[g].bars < 0 and terms[g].group == ALONE and terms[g].high < np.inf
+            row[g] = count if whole else min(count, terms[g].cap)
+            continue
         row[g] = min(count, terms[g].cap)
-        if terms[g].group == ALONE:
+        if terms[g].bars >= 0:  # and it has been barred
+            row[g] = 0
+        elif terms[g].weight == 0:
+            cost += decide(terms, row, g, T) if before == 0 else 0.0
+        elif terms[g].group == ALONE:
             cost += excess_cost(terms[g], count, T, True) - excess_cost(terms[g], before, T, True)
         elif before <= terms[g].high < count:  # one more term of its group is out of range
-            others = 0
-            for h in range(G):
-                others += h != g and terms[h].group == terms[g].group and row[h] > terms[h].high
-            cost += terms[g].weight * (2.0 * others + 1.0 if terms[g].power == 2 else 1.0)
+            cost += one_more(terms, row, g, G)
     if track.events.mark[z] >= 0:
         row[G + track.events.mark[z]] = 1
     if t == T - 1:
-        for g in range(G):
-            cost += excess_cost(terms[g], row[g], T, False)
+        cost += cost_at_end(terms, row, T)
+    return cost
+
+
+@inlined
+def one_more(terms, row, g, end):
+    """What it costs that one more term of a group, g, is out of range besides those before `end`."""
+    others = 0
+    for h in range(end):
+        others += h != g and terms[h].group == terms[g].group and row[h] > terms[h].high
+    return terms[g].weight * (2.0 * others + 1.0 if terms[g].power == 2 else 1.0)
+
+
+@inlined
+def waits(term, row):
+    """Whether a term matters is not known yet: what it needs has not happened, or what bars it may still happen."""
+    return (term.bars >= 0 and row[term.bars] == 0) or (term.bars < 0 and term.needs >= 0 and row[term.needs] == 0)
+
+
+@kernel
+def decide(terms, row, condition, n_tokens):
+    """What it costs that `condition` happens for the first time: terms that needed it matter, those it bars do not."""
+    cost = 0.0
+    for g in range(len(terms)):
+        if terms[g].bars == condition:
+            row[g] = 0
+        elif terms[g].needs == condition and terms[g].bars < 0:
+            if terms[g].group == ALONE:
+                cost += excess_cost(terms[g], row[g], n_tokens, True)
+            elif row[g] > terms[g].high:
+                cost += one_more(terms, row, g, g)
+            row[g] = min(row[g], terms[g].cap)
+    return cost
+
+
+@kernel
+def cost_at_end(terms, row, n_tokens):
+    """What is paid when all counts are known: for those below their range, and for terms that could be barred."""
+    cost = 0.0
+    for g in range(len(terms)):
+        if not matters(terms[g], row):
+            continue
+        cost += excess_cost(terms[g], row[g], n_tokens, False)
+        if terms[g].bars >= 0:
+            if terms[g].group == ALONE:
+                cost += excess_cost(terms[g], row[g], n_tokens, True)
+            elif row[g] > terms[g].high:
+                cost += one_more(terms, row, g, g)
     return cost
 
 

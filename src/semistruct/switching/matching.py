@@ -201,6 +201,7 @@ def change_points(tables: RuleTables) -> np.ndarray:
     """(n_tokens + 1,): where a change breaks no rule about where the label may change; everywhere without one."""
     marked = np.zeros(tables.n_terms, bool)
     for k, term in enumerate(tables.terms):
-        marked[k] = isinstance(term.event, StepEvent) and term.event.mark is not None
+        always = term.needs is None and term.bars is None
+        marked[k] = always and isinstance(term.event, StepEvent) and term.event.mark is not None
     bound = np.asarray(tables.step_tests[:, marked].any(axis=1))
     return np.append(~bound[tables.step_class], True)

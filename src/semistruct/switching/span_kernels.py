@@ -102,7 +102,9 @@ def refresh(seq, step, costs, loss):
     for c in range(Y):
         seq.along[c, 0], seq.cost_along[c, 0] = 0.0, 0.0
         for t in range(T):
-            seq.cost_along[c, t + 1] = seq.cost_along[c, t] + costs.token[costs.token_class[seq.first + t], c]
+            cost = costs.token[costs.token_class[seq.first + t], c]
+            cost += costs.step[costs.step_class[seq.first + t], c, c] if t > 0 else 0.0
+            seq.cost_along[c, t + 1] = seq.cost_along[c, t] + cost
             stay = step[seq.kind[t], c, c] if t > 0 else 0.0
             gain = loss if seq.rival[t] == c else 0.0
             seq.along[c, t + 1] = seq.along[c, t] + stay + seq.unary[t, c] + gain
@@ -121,6 +123,7 @@ def least_value(seq, step, costs, head_start, s, e, c):
     cost += costs.step[costs.step_class[seq.first + s], y[s - 1] if s > 0 else Y, c]
     if s > 0:
         value += step[kind[s], y[s - 1], c] - step[kind[s], c, c]
+        cost -= costs.step[costs.step_class[seq.first + s], c, c]
     if e < T:
         value += step[kind[e], c, y[e]] - step[kind[e], y[e - 1], y[e]]
         into = costs.step_class[seq.first + e]

@@ -7,9 +7,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from semistruct.rules.base import Labels, Rule, Term
+from semistruct.rules.base import Rule, Term
 from semistruct.rules.events import LengthEvent, StartEvent
-from semistruct.rules.wording import all_of, of_labels
+from semistruct.rules.label_sets import LabelSet, labels_text, members, named
 
 
 class AtMostOnce(Rule):
@@ -19,57 +19,66 @@ class AtMostOnce(Rule):
     """
 
     key: ClassVar = "at_most_once"
-    at_most_once: Literal["all"] | Labels = "all"
+    at_most_once: Literal["all"] | LabelSet = "all"
     counting: Literal["blocks", "labels"] = "blocks"
 
     @property
     def says(self) -> str:
-        return f"{'each label' if self.at_most_once == 'all' else all_of(self.at_most_once)} at most once"
+        return f"{'each label' if self.at_most_once == 'all' else labels_text(self.at_most_once, 'and')} at most once"
 
     def mentioned(self) -> set[str]:
-        return set() if self.at_most_once == "all" else set(self.at_most_once)
+        return set() if self.at_most_once == "all" else named(self.at_most_once)
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
-        which = labels if self.at_most_once == "all" else self.at_most_once
+        which = members(labels if self.at_most_once == "all" else self.at_most_once, labels)
         joint = self.counting == "labels"
-        return [Term(f"blocks of {label}", StartEvent(label), high=1, joint=joint) for label in dict.fromkeys(which)]
+        return [Term(f"blocks of {label}", StartEvent(label), high=1, joint=joint) for label in which]
 
 
 class ExactlyOnce(Rule):
     """Each of these labels occurs as one contiguous block."""
 
     key: ClassVar = "exactly_once"
-    exactly_once: Labels
+    exactly_once: LabelSet
 
     @property
     def says(self) -> str:
-        return f"{all_of(self.exactly_once)} exactly once"
+        return f"{labels_text(self.exactly_once, 'and')} exactly once"
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
-        return [Term(f"blocks of {label}", StartEvent(label), 1, 1) for label in dict.fromkeys(self.exactly_once)]
+        which = members(self.exactly_once, labels)
+        return [Term(f"blocks of {label}", StartEvent(label), 1, 1) for label in which]
 
 
 class Present(Rule):
     """Each of these labels occurs."""
 
     key: ClassVar = "present"
-    present: Labels
+    present: LabelSet
 
     @property
     def says(self) -> str:
-        return f"{all_of(self.present)} present"
+        return f"{labels_text(self.present, 'and')} present"
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
-        return [Term(f"blocks of {label}", StartEvent(label), low=1) for label in dict.fromkeys(self.present)]
+        return [Term(f"blocks of {label}", StartEvent(label), low=1) for label in members(self.present, labels)]
 
 
 class _Length(Rule):
     """What rules about lengths share; the value is the limit."""
 
-    labels: Labels | None = None
+    labels: LabelSet | None = None
 
     def mentioned(self) -> set[str]:
-        return set(self.labels or ())
+        return named(self.labels)
+
+    def _term(self, labels: Sequence[str], least: int = 0, most: int | None = None) -> list[Term]:
+        which = members(labels if self.labels is None else self.labels, labels)
+        return [Term(self.says, LengthEvent(frozenset(which), least, most), high=0)] if which else []
+
+    @property
+    def _blocks(self) -> str:
+        return "blocks" if self.labels is None else f"blocks of {labels_text(self.labels)}"
 
 
 class MinLength(_Length):
@@ -80,10 +89,10 @@ class MinLength(_Length):
 
     @property
     def says(self) -> str:
-        return f"blocks{of_labels(self.labels)} have at least {self.min_length} tokens"
+        return f"{self._blocks} have at least {self.min_length} tokens"
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
-        return [Term(self.says, LengthEvent(frozenset(self.labels or labels), least=self.min_length), high=0)]
+        return self._term(labels, least=self.min_length)
 
 
 class MaxLength(_Length):
@@ -94,7 +103,7 @@ class MaxLength(_Length):
 
     @property
     def says(self) -> str:
-        return f"blocks{of_labels(self.labels)} have at most {self.max_length} tokens"
+        return f"{self._blocks} have at most {self.max_length} tokens"
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
-        return [Term(self.says, LengthEvent(frozenset(self.labels or labels), most=self.max_length), high=0)]
+        return self._term(labels, most=self.max_length)

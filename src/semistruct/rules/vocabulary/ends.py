@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
-from semistruct.rules.base import Labels, Rule, Term
+from semistruct.rules.base import Rule, Term
 from semistruct.rules.events import TokenEvent
-from semistruct.rules.wording import any_of, others
+from semistruct.rules.label_sets import LabelSet, labels_text, others
 
 
 class _End(Rule):
@@ -17,7 +17,7 @@ class _End(Rule):
 
     @property
     def says(self) -> str:
-        return f"{self.key.replace('_', ' ')} {any_of(getattr(self, self.key))}"
+        return f"{self.key.replace('_', ' ')} {labels_text(getattr(self, self.key))}"
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
         wrong = others(labels, getattr(self, self.key))
@@ -29,7 +29,7 @@ class StartsWith(_End):
 
     key: ClassVar = "starts_with"
     place: ClassVar = "first"
-    starts_with: Labels
+    starts_with: LabelSet
 
 
 class EndsWith(_End):
@@ -37,4 +37,4 @@ class EndsWith(_End):
 
     key: ClassVar = "ends_with"
     place: ClassVar = "last"
-    ends_with: Labels
+    ends_with: LabelSet

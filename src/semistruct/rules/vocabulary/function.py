@@ -1,4 +1,4 @@
-"""Your own rules, as functions."""
+"""Rules that measure a whole labelled sequence: nothing is known of them but their value.  Your own functions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,39 @@ from semistruct.rules.base import Level, Rule, Term
 from semistruct.rules.events import FunctionEvent
 
 
-class Function(Rule):
+class Measured(Rule):
+    """A rule that chooses among candidates, by a number that should lie in a range; see `search.functions`."""
+
+    may_have_condition: ClassVar = False
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where the number should lie."""
+        return -inf, 0.0
+
+    def mentioned(self) -> set[str]:
+        return set()
+
+    def number(self, tokens: Sequence[Any], labels: Sequence[str]) -> float:
+        """What is measured."""
+        raise NotImplementedError
+
+    def terms(self, labels: Sequence[str]) -> list[Term]:
+        per: Literal["sequences"] | None = "sequences" if self.level == "corpus" else None
+        return [Term(self.says, FunctionEvent(self.number), *self.range, per)]
+
+    def measure(self, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
+        """What is measured, if it is a number."""
+        try:
+            value = self.number(tokens, labels)
+        except Exception as err:
+            raise ParameterError(f"rule {self.text!r} fails on {where}: {type(err).__name__}: {err}") from err
+        if isinstance(value, Real | np.bool_) and isfinite(value):
+            return float(value)
+        raise ParameterError(f"rule {self.text!r} returns {quoted(value)} on {where}, expected a finite number")
+
+
+class Function(Measured):
     """Your own rule: function(tokens, labels) returns a number that should lie in [low, high].
 
     The default [-inf, 0] fits a function that counts mistakes.  On the corpus level the mean over the sequences should
@@ -36,22 +68,12 @@ class Function(Rule):
         return self
 
     @property
+    def range(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    @property
     def says(self) -> str:
         return getattr(self.function, "__name__", "function")
 
-    def mentioned(self) -> set[str]:
-        return set()
-
-    def terms(self, labels: Sequence[str]) -> list[Term]:
-        per: Literal["sequences"] | None = "sequences" if self.level == "corpus" else None
-        return [Term(self.says, FunctionEvent(self.function), self.low, self.high, per)]
-
-    def measure(self, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
-        """The value of the function, if it is a number."""
-        try:
-            value = self.function(tokens, labels)
-        except Exception as err:
-            raise ParameterError(f"rule {self.text!r} fails on {where}: {type(err).__name__}: {err}") from err
-        if isinstance(value, Real | np.bool_) and isfinite(value):
-            return float(value)
-        raise ParameterError(f"rule {self.text!r} returns {quoted(value)} on {where}, expected a finite number")
+    def number(self, tokens: Sequence[Any], labels: Sequence[str]) -> float:
+        return self.function(tokens, labels)

@@ -9,7 +9,8 @@ from pydantic import Field, model_validator
 
 from semistruct.rules.base import Labels, Marks, Rule, ShareRule, Term
 from semistruct.rules.events import OrderEvent, StepEvent
-from semistruct.rules.wording import any_of, bounds, factor, others, range_text
+from semistruct.rules.label_sets import LabelSet, labels_text, members, named, others
+from semistruct.rules.wording import any_of, bounds, factor, range_text
 from semistruct.rules.words import WordTest
 
 
@@ -70,14 +71,14 @@ class Follows(Rule):
     """A block of label z comes at the start or right after a block of one of follows[z]."""
 
     key: ClassVar = "follows"
-    follows: Annotated[dict[str, Labels], Field(min_length=1)]
+    follows: Annotated[dict[str, LabelSet], Field(min_length=1)]
 
     @property
     def says(self) -> str:
-        return "; ".join(f"{z} only after {any_of(ys)}" for z, ys in self.follows.items())
+        return "; ".join(f"{z} only after {labels_text(ys)}" for z, ys in self.follows.items())
 
     def mentioned(self) -> set[str]:
-        return set(self.follows).union(*self.follows.values())
+        return set(self.follows).union(*map(named, self.follows.values()))
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
         pairs = {z: others(labels, ys) for z, ys in self.follows.items()}
@@ -88,15 +89,15 @@ class NeverFollows(Rule):
     """A block of label z never comes right after a block of one of never_follows[z]."""
 
     key: ClassVar = "never_follows"
-    never_follows: Annotated[dict[str, Labels], Field(min_length=1)]
+    never_follows: Annotated[dict[str, LabelSet], Field(min_length=1)]
 
     @property
     def says(self) -> str:
-        return "; ".join(f"{z} never after {any_of(ys)}" for z, ys in self.never_follows.items())
+        return "; ".join(f"{z} never after {labels_text(ys)}" for z, ys in self.never_follows.items())
 
     def mentioned(self) -> set[str]:
-        return set(self.never_follows).union(*self.never_follows.values())
+        return set(self.never_follows).union(*map(named, self.never_follows.values()))
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
-        pairs = {z: frozenset(ys) for z, ys in self.never_follows.items()}
+        pairs = {z: frozenset(members(ys, labels)) for z, ys in self.never_follows.items()}
         return [Term(self.says, StepEvent(pairs), high=0)]
