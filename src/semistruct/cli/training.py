@@ -54,14 +54,17 @@ def train(
     data: Data, output: Path, *, method: str | None, params: dict[str, Any], beside: BesideModel, quiet: bool
 ) -> dict[str, Any]:
     """Fit an estimator, write the model, and return a record of it."""
-    name = method or ("annealed" if data.pools else "ssvm")
+    name = method or ("annealed" if data.pools or not data.labelled.label_set else "ssvm")
     chosen = method_of(name)
     check_writable(output)
     check_writable(beside.plot, plot=True)
     if beside.plot is not None and beside.plot.resolve() == output.resolve():
         raise DataError.at(output, None, "cannot be both the model and the plot")
+    from_rules = issubclass(chosen, PathMethod) and params["rules"] is not None
     for corpus in filter(None, (data.labelled, data.dev)):
-        if not corpus.label_set:
+        if corpus is data.labelled and from_rules and not corpus.label_set:
+            warnings.warn(f"{corpus.source}: no token has a label, so {name} learns from the rules alone", stacklevel=2)
+        elif not corpus.label_set:
             hint = "; is there a TAB between each token and its label?" if corpus.examples[0].token_lines else ""
             raise DataError.at(corpus.source, None, f"no token has a label{hint}")
     estimator: Any = chosen(**_accepted(name, params))
@@ -100,7 +103,7 @@ def _about(data: Data) -> dict[str, Any]:
 
 def _scores(estimator: Any, data: Data) -> dict[str, dict[str, float | None]]:
     """Token accuracies, and what else parameters were chosen by, by the data they are for."""
-    parts = {"train": (data.labelled, False)}
+    parts = {"train": (data.labelled, False)} if data.labelled.label_set else {}
     if data.dev is not None:
         parts["dev"] = (data.dev, False)
         if estimator.model_.rules is not None:
@@ -109,7 +112,8 @@ def _scores(estimator: Any, data: Data) -> dict[str, dict[str, float | None]]:
         name: metrics.standing(corpus.labels, estimator.predict(corpus.tokens, rules=rules), estimator.metric)
         for name, (corpus, rules) in parts.items()
     }
-    return {key: {name: row[key] for name, row in found.items()} for key in found["train"]}
+    keys = dict.fromkeys(METRICS[name].key for name in (estimator.metric, "token"))
+    return {key: {name: row[key] for name, row in found.items()} for key in keys}
 
 
 def _draw(plot: Path, estimator: Any, output: Path) -> None:
@@ -201,7 +205,8 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
         for name, score in result[metric.key].items():
             if name != "train":
                 yield f"{metric.words} on {name}: {_share(score)}"
-    yield f"(on the training data itself: {_share(result['token_accuracy']['train'])})"
+    if "train" in result["token_accuracy"]:
+        yield f"(on the training data itself: {_share(result['token_accuracy']['train'])})"
     yield f"model written to {result['model']}"
 
 

@@ -36,6 +36,7 @@ from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.fitting.trust import Trust, strength_by_labels
+from semistruct.fitting.unlabelled import implied_labels
 from semistruct.model import Model
 from semistruct.params import check_params, seed_from
 from semistruct.progress import Place, Progress, Watch
@@ -135,6 +136,8 @@ class PathMethod(SequenceLabeller):
     ) -> Self:
         """Learn from sequences X with labels y (None where unknown) and from a pool of sequences without labels.
 
+        If there is no label at all, the rules, which must list all labels, say what can be learned from the pool.
+
         dev            (X, y) to choose parameters and the point of the path on
         sample_weight  one factor of the loss per sequence of X
         watch          called with a `Progress` for every row of the history and every point as it is made
@@ -143,6 +146,9 @@ class PathMethod(SequenceLabeller):
         check_params(self)
         X, y = check_data(X, y)
         dev, pool = checked_dev(dev), None if pool is None else sequences(pool, "pool", like=form_of(X) if X else None)
+        n_labelled = sum(map(is_known, y))
+        if not n_labelled and (X or pool) and self.rules is not None:
+            (X, y, sample_weight), pool = implied_labels(self.rules, [*X, *(pool or ())]), None
         self._note_tokens(X)
         if resume and checkpoint is None:
             raise ParameterError("resume=True needs checkpoint, the folder to continue from")
@@ -158,7 +164,7 @@ class PathMethod(SequenceLabeller):
         start = State(self._start(task, held_out))
         trust = Trust.of(self.rules, [(X, y), dev], labels).doubted(task, start.chain, self.n_jobs)
         trust.warn()
-        strength = strength_by_labels(task.n_labelled)
+        strength = strength_by_labels(n_labelled)
         task = task.under(self._matched_rules(self._trusted(trust.believed(), strength), labels))
         self._check_task(task)
         judge = Judge.of(
@@ -183,7 +189,7 @@ class PathMethod(SequenceLabeller):
             self.stop_ = "interrupted"
             warnings.warn("interrupted: the model is the best point so far", stacklevel=2)
         self._finish(task, points, judge, run.state)
-        self.model_ = self._weighed(self.model_, trust, task.n_labelled, dev)
+        self.model_ = self._weighed(self.model_, trust, n_labelled, dev)
         if self.keep_models:
             self.models_ = [replace(self._model(task, p.chain), rules=self.model_.rules) for p in points]
         return self

@@ -84,11 +84,6 @@ class Task:
         """The same with these rules."""
         return replace(self, tables=(rules if len(self.opened) else Rules([])).compile(self.tables.X, self.labels))
 
-    @property
-    def n_labelled(self) -> int:
-        """How many sequences have a label."""
-        return int(self.has_labels.sum())
-
     @cached_property
     def opened(self) -> SequenceBatch:
         """The open sequences."""

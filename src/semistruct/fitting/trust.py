@@ -33,7 +33,7 @@ from semistruct.features.encoder import form_of
 from semistruct.fitting.data import Pairs
 from semistruct.fitting.task import Task
 from semistruct.model import Model
-from semistruct.rules import Function, Rules
+from semistruct.rules import Rules
 from semistruct.rules.base import OPEN_WEIGHT, weight_text
 from semistruct.rules.checking import count_cases
 from semistruct.rules.events import TokenEvent
@@ -119,9 +119,9 @@ class Trust:
 
     def _is_about_tokens(self, r: int, labels: set[str]) -> bool:
         rule = self.rules.rules[r]
-        if not rule.can_be_weighed or isinstance(rule, Function):
+        if not rule.can_be_weighed or not rule.all_mentioned() <= labels:
             return False
-        return rule.mentioned() <= labels and isinstance(rule.terms(sorted(labels))[0].event, TokenEvent)
+        return isinstance(rule.terms(sorted(labels))[0].event, TokenEvent)
 
     def believed(self) -> Trust:
         """Without the open rules that are not true."""

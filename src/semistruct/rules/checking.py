@@ -28,7 +28,7 @@ from semistruct.rules.events import Event, LengthEvent, StepEvent, TokenEvent, b
 from semistruct.rules.occurrences import Occurrences
 from semistruct.rules.ruleset import Rules, corpus_value, value
 from semistruct.rules.vocabulary.amounts import Count, Proportion
-from semistruct.rules.vocabulary.function import Measured
+from semistruct.rules.vocabulary.function import Function, Measured
 from semistruct.rules.vocabulary.order import Order
 from semistruct.rules.votes import VoteEvent
 
