@@ -245,17 +245,24 @@ def rules(
     rules: Annotated[str, Argument(help="a rules file, or the name of rules that come with semistruct")],
     on: Annotated[Path | None, Option(help="labelled sequences to check the rules against")] = None,
     examples: Annotated[int, Option(min=0, help="number of counter-examples to show per rule")] = 3,
+    model: Annotated[
+        Path | None, Option(help="a model: show what each rule does to its labels of the sequences of --on")
+    ] = None,
     *,
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
-    """Show rules in words, or check whether they hold on labelled data."""
+    """Show rules in words, check whether they hold on labelled data, or show what each of them does."""
     from semistruct.cli import rules as command
     from semistruct.cli.kinds import check_rules
 
     check_rules(rules)
+    if on is None and model is not None:
+        raise ParameterError("--model needs --on, the sequences to label")
     if on is None:
         print_result(command.describe(rules), as_json, command.description_report)
+    elif model is not None:
+        print_result(command.effects(rules, model, on, reading), as_json, command.effects_report)
     else:
         print_result(command.check(rules, reading.corpus(on), examples), as_json, command.check_report)
 

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from rich.table import Column, Table
 from rich.text import Text
 
+from semistruct.cli.options import Reading, load_trusting
 from semistruct.corpus import Corpus
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError, ParameterError, shortened
+from semistruct.features.words import word_of
+from semistruct.fitting.effects import effects_of
 from semistruct.rules import Rules
 from semistruct.rules.base import weight_text
 from semistruct.rules.checking import check_rules
@@ -81,8 +86,63 @@ def check_report(result: dict[str, Any]) -> Iterator[Any]:
         yield f"sequences skipped because of unknown labels: {result['skipped']}"
 
 
+def effects(path: str, model: Path, data: Path, reading: Reading) -> dict[str, Any]:
+    """What each rule does to the labels that a model gives to the sequences of a file."""
+    rules, estimator = Rules.from_file(path), load_trusting(model, None)
+    corpus = reading.cutting(estimator.tokens_).corpus(data)
+    try:
+        rules.check_labels(estimator.model_.labels)
+    except ParameterError as err:
+        raise DataError.at(path, None, str(err)) from None
+    gold = corpus.labels if corpus.label_set else None
+    n_labelled = estimator.card_.get("data", {}).get("sequences", 1)
+    found = effects_of(estimator.model_, rules, corpus.tokens, gold, n_labelled, estimator.n_jobs)
+    rows = [{**asdict(one), "hurts": one.hurts} for one in found]
+    for row in rows:
+        for example in row["examples"]:
+            example["where"] = corpus.where(example["sequence"])
+    return {"file": path, "model": str(model), "data": corpus.source, "sequences": len(corpus), "rules": rows}
+
+
+def effects_report(result: dict[str, Any]) -> Iterator[Any]:
+    gold = any(row["alone"] is not None for row in result["rules"])
+    gains = ("alone", "beside the others") if gold else ()
+    table = Table(*_columns("", "rule", "weight", *gains, "changes"), box=None, pad_edge=False)
+    for row in result["rules"]:
+        cells = [_gain(row["alone"]), _gain(row["beside"])] if gold else []
+        style = "bold red" if row["hurts"] else ""
+        weight = weight_text(row["weight"]) if isinstance(row["weight"], str) else f"{row['weight']:.1f}"
+        table.add_row("!" if row["hurts"] else "", Text(row["rule"]), weight, *cells, str(row["changed"]), style=style)
+    if gold:
+        yield "right tokens, and whole sequences, that each rule gains:"
+    yield table
+    yield f"changes: how many of the {result['sequences']} sequences get other labels if it is the only rule"
+    if any(row["hurts"] for row in result["rules"]):
+        yield Text("! it hurts: the labels are better without it", style="bold red")
+    for row in result["rules"]:
+        if row["examples"]:
+            yield Text(f"\n{row['rule']}", style="bold")
+        for example in row["examples"]:
+            yield Text(
+                f"  {example['where']}: {_words(example)}: {_runs(example['before'])} -> {_runs(example['after'])}"
+            )
+
+
+def _gain(gain: dict[str, int]) -> str:
+    return f"{gain['tokens']:+d}, {gain['sequences']:+d}"
+
+
+def _words(example: dict[str, Any]) -> str:
+    return shortened(" ".join(map(word_of, example["tokens"])))
+
+
+def _runs(labels: list[str]) -> str:
+    """The labels, each run of equal ones once."""
+    return " ".join(label for label, _ in groupby(labels))
+
+
 def _columns(*names: str) -> list[Column]:
-    numbers = ("applies", "holds", "share", "weight")
+    numbers = ("applies", "holds", "share", "weight", "alone", "beside the others", "changes")
     return [Column(name, justify="right" if name in numbers else "left", no_wrap=name != "rule") for name in names]
 
 

@@ -63,7 +63,7 @@ def train(
     from_rules = issubclass(chosen, PathMethod) and params["rules"] is not None
     for corpus in filter(None, (data.labelled, data.dev)):
         if corpus is data.labelled and from_rules and not corpus.label_set:
-            warnings.warn(f"{corpus.source}: no token has a label, so {name} learns from the rules alone", stacklevel=2)
+            notices.tell([f"{corpus.source}: no token has a label, so {name} learns from the rules alone"])
         elif not corpus.label_set:
             hint = "; is there a TAB between each token and its label?" if corpus.examples[0].token_lines else ""
             raise DataError.at(corpus.source, None, f"no token has a label{hint}")
