@@ -1,0 +1,62 @@
+"""Suggestions as a rules file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from semistruct.rules.files import dump_rule
+
+if TYPE_CHECKING:
+    from semistruct.suggesting.choosing import Suggestion, Suggestions
+
+
+def as_yaml(suggestions: Suggestions) -> str:
+    certain = [one for one in suggestions.found if one.certain]
+    doubtful = [one for one in suggestions.found if not one.certain]
+    lines = [*_head(suggestions), "", f"labels: {_value(list(suggestions.labels))}", ""]
+    lines.append("rules:" if certain else "rules: []    # without the brackets if you add a rule")
+    for one in certain:
+        lines += ["", f"  # {_comment(one)}", *(f"  {line}" for line in _rule(one))]
+    if doubtful:
+        lines += ["", "  # Doubtful: true of what was labelled, but that is too little to tell."]
+    for one in doubtful:
+        lines += ["", f"  # {_comment(one)}", *(f"  # {line}" for line in _rule(one))]
+    return "\n".join(lines) + "\n"
+
+
+def _head(suggestions: Suggestions) -> list[str]:
+    model = "a model trained on them" if suggestions.trained else "the given model"
+    pool = f", and by what {model} sees in a pool of {suggestions.pool}" if suggestions.pool else ""
+    return [
+        f"# Rules suggested by {suggestions.n} labelled sequences{pool}.",
+        "# Behind `holds`: labelled cases that obey, of all cases; and the share that can be relied on.",
+        *(
+            [
+                "# Behind `pool`: sequences with cases, those that break the rule as the model labels them, and how",
+                "# many of these the rule would probably put right, which is what the rules are sorted by.",
+            ]
+            if suggestions.pool
+            else []
+        ),
+    ]
+
+
+def _comment(one: Suggestion) -> str:
+    e = one.evidence
+    pool = f"; pool {e.coverage}, {e.broken} break it, gain {e.gain:.1f}" if e.coverage else ""
+    return f"holds {e.holds} of {e.applies}, at least {e.bound:.0%}{pool}"
+
+
+def _rule(one: Suggestion) -> list[str]:
+    entries = [f"{key}: {_value(value)}" for key, value in dump_rule(one.rule).items()]
+    return [f"- {entries[0]}", *(f"  {entry}" for entry in entries[1:])]
+
+
+def _value(value: Any) -> str:
+    """A value as YAML in one line; a list of one is that one."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    text = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=float("inf"), sort_keys=False)
+    return text.removesuffix("...\n").strip()
