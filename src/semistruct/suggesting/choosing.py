@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
 
@@ -31,8 +30,8 @@ from semistruct.rules.files import dump_rule
 from semistruct.suggesting.evidence import Evidence, Seen
 from semistruct.suggesting.sayings import Sayings
 from semistruct.suggesting.structure import MOSTLY, OFTEN, Candidate, made, structure
+from semistruct.suggesting.suggestions import Suggestion, Suggestions
 from semistruct.suggesting.words import vocabulary
-from semistruct.suggesting.writing import as_yaml
 
 HABITS = (AtMostOnce, ChangeOnlyOn, Order, StartsWith)
 """Rules about how such texts are built, and how people label: less evidence is enough for them."""
@@ -40,54 +39,15 @@ HABITS = (AtMostOnce, ChangeOnlyOn, Order, StartsWith)
 HABITUAL, CERTAIN, DOUBTFUL = 0.75, 0.9, 0.5
 """The least bound of a habit and of another rule that is suggested, and of a rule that is mentioned."""
 
-JOINED: dict[type[Rule], str] = {Words: "words", Present: "present", MinLength: "labels", MaxLength: "labels"}
+JOINED: dict[type[Rule], str] = {
+    Words: "words", Pattern: "are_not", Present: "present", MinLength: "labels", MaxLength: "labels"
+}  # fmt: skip
 """The entries of which rules that are otherwise the same become one."""
 
 MENTIONED = 20
 """How many doubtful rules are mentioned at most."""
 
 Show = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """A rule and what speaks for it; a doubtful one is only mentioned."""
-
-    rule: Rule
-    evidence: Evidence
-    certain: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"text": self.rule.text, "rule": dump_rule(self.rule), "certain": self.certain, **asdict(self.evidence)}
-
-
-@dataclass(frozen=True)
-class Suggestions:
-    """Rules that labelled data and a model suggest, those first that would change most; doubtful ones at the end.
-
-    labels   all labels
-    n, pool  the number of labelled sequences, and of those in the pool
-    trained  whether the model was trained on the labelled sequences, as none was given
-    """
-
-    found: list[Suggestion]
-    labels: tuple[str, ...]
-    n: int
-    pool: int
-    trained: bool
-
-    @property
-    def rules(self) -> Rules:
-        """The rules that are certain."""
-        return Rules([one.rule for one in self.found if one.certain], self.labels)
-
-    def to_yaml(self) -> str:
-        """A rules file, in which doubtful rules are comments."""
-        return as_yaml(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        about = {"labels": list(self.labels), "labelled": self.n, "pool": self.pool, "trained": self.trained}
-        return {**about, "suggestions": [one.to_dict() for one in self.found]}
 
 
 def suggest(
@@ -110,9 +70,10 @@ def suggest(
 
     Examples
     --------
-    >>> corpus = semistruct.make_citations(20)
-    >>> found = suggest(corpus.tokens, corpus.labels)
-    >>> print(found.to_yaml())
+    >>> X = [["Ann", "Lee", "1984"], ["Bo", "Fox", "1987"]] * 5
+    >>> found = suggest(X, [["name", "name", "year"]] * 10)
+    >>> print(found.rules.rules[0].text)
+    starts with name
     """
     show = show or (lambda text: None)
     X, y = check_data(X, y)
@@ -173,7 +134,7 @@ def _candidates(seen: Seen) -> Iterable[Candidate]:
 def _is_certain(candidate: Candidate, evidence: Evidence) -> bool:
     rule = candidate.rule
     habit = isinstance(rule, HABITS) or (isinstance(rule, MinLength) and rule.labels is None)
-    enough = evidence.bound >= (HABITUAL if habit else CERTAIN)
+    enough = evidence.bound >= (HABITUAL if habit else CERTAIN) - 1e-9
     return enough and evidence.share >= MOSTLY and min(evidence.sequences, candidate.weakest or OFTEN) >= OFTEN
 
 

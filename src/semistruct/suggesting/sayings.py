@@ -12,7 +12,7 @@ from itertools import combinations
 from math import inf
 from typing import Any
 
-from semistruct.rules import Function, Rule
+from semistruct.rules import Rule
 from semistruct.rules.base import Term
 from semistruct.rules.events import LengthEvent, OrderEvent, StartEvent, StepEvent, TokenEvent
 from semistruct.rules.occurrences import Occurrences, Place
@@ -36,7 +36,9 @@ class Sayings:
             self.add(rule)
 
     def add(self, rule: Rule) -> None:
-        for term in self._terms(rule):
+        for term in rule.terms(self.labels) if rule.level == "instance" else ():
+            if term.per is not None:
+                continue
             match term.event:
                 case TokenEvent() as event if term.high == 0:
                     for place in self.where.of(event):
@@ -58,9 +60,11 @@ class Sayings:
 
     def imply(self, rule: Rule) -> bool:
         """Whether whatever obeys what was said obeys the rule too, at least in X."""
-        return all(map(self._implies, self._terms(rule)))
+        return rule.level == "instance" and all(map(self._implies, rule.terms(self.labels)))
 
     def _implies(self, term: Term) -> bool:
+        if term.per is not None or not (isinstance(term.event, StartEvent) or term.low <= 0 == term.high):
+            return False
         match term.event:
             case TokenEvent() as event:
                 return all(event.labels <= self.not_here.get(place, set()) for place in self.where.of(event))
@@ -77,11 +81,6 @@ class Sayings:
                 most = inf if event.most is None else event.most
                 return all(self.shortest[z] >= event.least and self.longest[z] <= most for z in event.labels)
         return False
-
-    def _terms(self, rule: Rule) -> list[Term]:
-        if rule.level == "corpus" or isinstance(rule, Function):
-            return []
-        return [term for term in rule.terms(self.labels) if term.per is None]
 
     def _pairs(self, event: StepEvent) -> set[tuple[str, str]]:
         return {(y, z) for y in self.labels for z in self.labels if event.counts(y, z)}

@@ -165,14 +165,19 @@ def _steps(y: Labelled) -> Iterator[Candidate]:
 
 
 def _lengths(y: Labelled) -> Iterator[Candidate]:
+    """Limits with some room beyond what was seen; the most extreme block is a surprise."""
     lengths: dict[str, list[int]] = defaultdict(list)
     for row in y:
         for a, b, z in blocks(row):
             lengths[z].append(b - a)
-    shortest = min(map(min, lengths.values()))
-    if shortest > 1:
-        yield Candidate(made(min_length=max(int(shortest / ROOM), 2)))
+    shortest = {z: min(found) for z, found in lengths.items()}
+    if min(shortest.values()) > 1:
+        yield Candidate(made(min_length=_shorter(min(shortest.values()))), 1)
     for z in sorted(lengths):
-        if min(lengths[z]) > 1:
-            yield Candidate(made(min_length=max(int(min(lengths[z]) / ROOM), 2), labels=[z]))
-        yield Candidate(made(max_length=min(ceil(max(lengths[z]) * ROOM), 10_000), labels=[z]))
+        if shortest[z] > 1:
+            yield Candidate(made(min_length=_shorter(shortest[z]), labels=[z]), 1)
+        yield Candidate(made(max_length=min(ceil(max(lengths[z]) * ROOM), 10_000), labels=[z]), 1)
+
+
+def _shorter(length: int) -> int:
+    return min(max(int(length / ROOM), 2), 10_000)

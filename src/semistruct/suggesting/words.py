@@ -83,9 +83,9 @@ def _mostly(labelled: dict[str, list[int]], sure: Counter[str], most: int) -> li
 
 
 def _patterns(seen: Seen) -> Iterator[str]:
-    """The patterns that match a word, with room for outer punctuation if words carry it."""
+    """The patterns that match a word, general ones first, with room for outer punctuation if words carry it."""
     words = {word_of(token) for x in (*seen.X, *seen.pool) for token in x}
-    for pattern in PATTERNS:
+    for pattern in reversed(PATTERNS):
         loose = rf"\W*({pattern})\W*"
         found = [word for word in words if is_match(loose, word)]
         if found:
