@@ -23,7 +23,7 @@ from semistruct import AnnealedSSVM, Rules, read, suggest
 from semistruct.rules.checking import check_rules
 from semistruct.rules.files import shipped
 
-CORPORA, SIZES = ("citations", "headers", "names"), (5, 20)
+CORPORA, SIZES = ("names", "citations", "headers"), (5, 20)
 COLUMNS = ("none", "suggested", "written")
 
 
@@ -49,7 +49,7 @@ class Draw:
 
     def truth(self, rules):
         """The share of the cases of rules that obey, on the sequences reported on."""
-        found = check_rules(Rules(rules.rules), *self.report, n_examples=0).rules
+        found = check_rules(rules, *self.report, n_examples=0).rules
         shares = [rule.share for rule in found if rule.share is not None]
         return statistics.mean(shares) if shares else 1.0
 

@@ -112,12 +112,12 @@ def _chosen(seen: Seen, given: Rules) -> list[Suggestion]:
     judged = [(candidate, _evidence(seen, candidate)) for candidate in _candidates(seen)]
     parts = []
     for certain in (True, False):
-        kept: list[Candidate] = []
+        kept: list[tuple[Candidate, Evidence]] = []
         for candidate, evidence in judged:
             fits = evidence.bound >= DOUBTFUL and _is_certain(candidate, evidence) == certain
             if fits and _matters(candidate.rule, evidence, seen) and not said.imply(candidate.rule):
                 said.add(candidate.rule)
-                kept.append(candidate)
+                kept.append((candidate, evidence))
         merged = [Suggestion(one.rule, _evidence(seen, one), certain) for one in _merged(kept)]
         parts.append(sorted(merged, key=lambda one: (-one.evidence.gain, -one.evidence.bound)))
     return parts[0] + parts[1][:MENTIONED]
@@ -144,16 +144,19 @@ def _matters(rule: Rule, evidence: Evidence, seen: Seen) -> bool:
     return not seen.pool or evidence.broken > 0 or not many
 
 
-def _merged(candidates: list[Candidate]) -> list[Candidate]:
-    """Rules that say the same of several words or labels become one."""
-    groups: dict[str, list[Candidate]] = {}
-    for one in candidates:
+def _merged(judged: list[tuple[Candidate, Evidence]]) -> list[Candidate]:
+    """Rules that say the same of several words or labels become one, which is as certain as the weakest of them."""
+    groups: dict[str, list[tuple[Candidate, Evidence]]] = {}
+    for one, evidence in judged:
         joined = JOINED.get(type(one.rule))
         rest = {key: value for key, value in dump_rule(one.rule).items() if key != joined}
-        groups.setdefault(f"{one.rule.key} {rest}" if joined else str(id(one)), []).append(one)
-    return [
-        group[0] if len(group) == 1 else Candidate(_union([one.rule for one in group])) for group in groups.values()
-    ]
+        groups.setdefault(f"{one.rule.key} {rest}" if joined else str(id(one)), []).append((one, evidence))
+    return [_joined(group) if len(group) > 1 else group[0][0] for group in groups.values()]
+
+
+def _joined(group: list[tuple[Candidate, Evidence]]) -> Candidate:
+    surprises, weakest = sum(one.surprises for one, _ in group), min(evidence.sequences for _, evidence in group)
+    return Candidate(_union([one.rule for one, _ in group]), surprises, weakest)
 
 
 def _union(rules: list[Rule]) -> Rule:

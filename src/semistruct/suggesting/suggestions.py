@@ -86,7 +86,11 @@ def _head(suggestions: Suggestions) -> list[str]:
 
 def _comment(one: Suggestion) -> str:
     e = one.evidence
-    pool = f"; pool {e.coverage}, {e.broken} break it, gain {e.gain:.1f}" if e.coverage else ""
+    pool = (
+        f"; pool {e.coverage}, {e.broken} break{'s' if e.broken == 1 else ''} it, gain {e.gain:.1f}"
+        if e.coverage
+        else ""
+    )
     return f"holds {e.holds} of {e.applies}, at least {e.bound:.0%}{pool}"
 
 
