@@ -552,7 +552,19 @@ def test_wrong_usage_exits_with_2(run, args):
 
 # ---- help
 
-COMMANDS = [[], ["train"], ["methods"], ["predict"], ["evaluate"], ["dump"], ["rules"], ["curve"], ["demo"], ["data"]]
+COMMANDS = [
+    [],
+    ["train"],
+    ["methods"],
+    ["predict"],
+    ["evaluate"],
+    ["dump"],
+    ["rules"],
+    ["suggest"],
+    ["curve"],
+    ["demo"],
+    ["data"],
+]
 COMMANDS += [["data", name] for name in ("list", "get", "make")]
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from semistruct.methods.transductive import TransductiveSSVM
     from semistruct.metrics import evaluate, scorer
     from semistruct.rules import Rules
+    from semistruct.suggesting import suggest
     from semistruct.tokens import tokenize
 
 _NAMES = {
@@ -50,6 +51,7 @@ _NAMES = {
     "methods.transductive": "TransductiveSSVM",
     "metrics": "evaluate scorer",
     "rules": "Rules",
+    "suggesting": "suggest",
     "tokens": "tokenize",
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
@@ -58,7 +60,7 @@ __all__ = [
     "CODL", "CRF", "DASO", "HMM", "SSVM", "AlternatingProjections", "AnnealedSSVM", "ContinuousTransductiveSSVM",
     "Corpus", "Example", "Features", "GeneralizedExpectation", "PosteriorRegularization", "Rules", "TransductiveSSVM",
     "TransductiveSVM", "__version__", "evaluate", "load", "make_apartments", "make_citations", "read", "save",
-    "scorer", "stream", "tokenize", "write",
+    "scorer", "stream", "suggest", "tokenize", "write",
 ]  # fmt: skip
 
 

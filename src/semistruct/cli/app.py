@@ -40,6 +40,8 @@ from semistruct.cli.options import (
 from semistruct.cli.output import check_writable, print_result
 from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
 from semistruct.cli.reproduce import reproduce
+from semistruct.cli.suggest import EPILOG as SUGGEST_EPILOG
+from semistruct.cli.suggest import suggest
 from semistruct.errors import ParameterError
 from semistruct.files import refuse_overwriting
 
@@ -281,5 +283,6 @@ def demo(
     run(output, seed, jobs)
 
 
+app.command(epilog=SUGGEST_EPILOG)(grouped(suggest))
 app.command(epilog=CURVE_EPILOG)(grouped(curve))
 app.command(epilog=REPRODUCE_EPILOG)(reproduce)

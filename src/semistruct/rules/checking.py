@@ -302,3 +302,19 @@ def _example(example: _Labelled, position: int | None) -> Counterexample:
     start, end = max(middle - AROUND, 0), middle + AROUND + 1
     words = [word_of(token) for token in example.tokens[start:end]]
     return Counterexample(example.number, position, start, words, example.labels[start:end])
+
+
+class CaseCounter:
+    """Counts the cases of many rules in the same sequences X, all of them labelled y."""
+
+    def __init__(self, X: Sequence[Any], y: Sequence[Sequence[str]]) -> None:
+        self._data = [_Labelled(i, x, list(row)) for i, (x, row) in enumerate(zip(X, y, strict=True))]
+        self.where = Occurrences(X)
+
+    def of(self, rule: Rule, labels: Sequence[str]) -> dict[int, tuple[int, Sequence[int | None]]]:
+        """(how many cases, the places of those that do not obey) by sequence, for those that have cases.
+
+        labels  all labels; a place is None if it is the sequence as a whole
+        """
+        found = _cases(rule, rule.terms(labels), self._data, self.where)
+        return {i: (case.n, case.broken) for i, case in found.items()}
