@@ -79,5 +79,5 @@ def test_the_command(fitted, run, tmp_path):
     assert (code, err) == (2, "semistruct: --model needs --on, the sequences to label\n")
     (tmp_path / "r.yaml").write_text("rules:\n- starts_with: autor\n", encoding="utf-8")
     code, _, err = run(*command)
-    assert code == 1
+    assert code == 2
     assert "unknown label 'autor'; did you mean 'author'" in err

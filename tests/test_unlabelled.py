@@ -61,4 +61,4 @@ def test_the_command(run, tmp_path):
     assert "no token has a label, so annealed learns from the rules alone" in err
     assert "training data itself" not in out
     code, _, err = run("train", tmp_path / "pool.txt", "-o", tmp_path / "m.model")
-    assert (code, err) == (1, f"semistruct: {tmp_path / 'pool.txt'}: no token has a label\n")
+    assert (code, err) == (2, f"semistruct: {tmp_path / 'pool.txt'}: no token has a label\n")
