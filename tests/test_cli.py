@@ -526,6 +526,8 @@ def overwriting(home, folder):
         "predict": ["predict", model, data, folder / "x.tsv", "-o", twin],
         "model of predict": ["predict", folder / "copy.model", data, "-o", folder / "copy.model"],
         "rules of predict": ["predict", model, data, "-r", rules, "-o", rules],
+        "pick": ["pick", plot, "-o", plot],
+        "rules of pick": ["pick", data, "-r", plot, "-o", plot],
         "curve": ["curve", plot, "-o", plot],
         "rules of curve": ["curve", data, "-r", plot, "-o", plot],
     }
@@ -552,7 +554,19 @@ def test_wrong_usage_exits_with_2(run, args):
 
 # ---- help
 
-COMMANDS = [[], ["train"], ["methods"], ["predict"], ["evaluate"], ["dump"], ["rules"], ["curve"], ["demo"], ["data"]]
+COMMANDS = [
+    [],
+    ["train"],
+    ["methods"],
+    ["predict"],
+    ["evaluate"],
+    ["dump"],
+    ["rules"],
+    ["pick"],
+    ["curve"],
+    ["demo"],
+    ["data"],
+]
 COMMANDS += [["data", name] for name in ("list", "get", "make")]
 
 

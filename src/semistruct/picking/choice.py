@@ -17,18 +17,19 @@ TINY = 1e-12
 class Worth:
     """How much each reason to label a sequence weighs.
 
-    cover  traits that many sequences of the pool have, and no labelled one
+    cover  traits that many sequences of the pool have, and few labelled ones
     doubt  labels that the model is not sure of
     rare   labels that it proposes here, and that few labelled sequences have
     power  of the length, by which all that grows with the length is divided
+    fade   what is left of the worth of a trait each time it is covered: nothing without a model; a model may still be
+           in doubt about it
     """
 
-    cover: float = 0.5
-    doubt: float = 0.5
-    rare: float = 2.0
+    cover: float = 1.0
+    doubt: float = 0.1
+    rare: float = 0.5
     power: float = 0.5
     fade: float = 0.5
-    fade_cold: float = 0.0
 
 
 COST = {"sequence": 0.0, "token": 0.5}
@@ -70,7 +71,7 @@ class Choice:
 
     def new(self) -> np.ndarray:
         """(F,): what it is worth to see each trait once more."""
-        fade = self.worth.fade_cold if self.signals is None else self.worth.fade
+        fade = 0.0 if self.signals is None else self.worth.fade
         return self.frequent * fade**self.covered
 
     def parts(self) -> dict[str, np.ndarray]:
