@@ -30,7 +30,7 @@ from pathlib import Path
 
 import numpy as np
 
-from semistruct import AnnealedSSVM, Rules, make_apartments, read
+from semistruct import SSVM, AnnealedSSVM, Rules, make_apartments, read
 from semistruct.picking.choice import Choice, Worth
 from semistruct.picking.door import best
 from semistruct.picking.signals import Signals
@@ -69,6 +69,8 @@ class Draw:
         unlabelled = (self.pool + rest)[: fit["pool"]]
         settings = {"schedule": [1.0, 10.0], "rounds": 2} if fit["quick"] else {}
         labelled = [self.X[i] for i in chosen], [self.y[i] for i in chosen]
+        if fit["supervised"]:
+            return SSVM(rules=self.rules, n_jobs=1).fit(*labelled)
         return AnnealedSSVM(rules=self.rules, n_jobs=1, **settings).fit(*labelled, pool=unlabelled)
 
     def accuracy(self, model):
@@ -182,11 +184,12 @@ def main():
     parser.add_argument("--steps", default=",".join(map(str, STEPS)), help="numbers of labels")
     parser.add_argument("--random-steps", help="numbers of labels for random; default: more of them")
     parser.add_argument("--quick", action="store_true", help="a short schedule, as `pick` learns itself")
+    parser.add_argument("--supervised", action="store_true", help="learn without the pool: much faster, less accurate")
     parser.add_argument("--slow-start", action="store_true", help="strategies with a model label 2, 3, 4, 5 one by one")
     parser.add_argument("--records", type=Path, help="file in which finished runs are kept")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    fit = {"pool": args.pool, "quick": args.quick, "slow_start": args.slow_start}
+    fit = {"pool": args.pool, "quick": args.quick, "slow_start": args.slow_start, "supervised": args.supervised}
     steps = tuple(map(int, args.steps.split(",")))
     many = tuple(map(int, args.random_steps.split(","))) if args.random_steps else tuple(sorted({*steps, *MORE}))
     records, began = Records(args.records), time.perf_counter()
