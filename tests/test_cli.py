@@ -526,6 +526,8 @@ def overwriting(home, folder):
         "predict": ["predict", model, data, folder / "x.tsv", "-o", twin],
         "model of predict": ["predict", folder / "copy.model", data, "-o", folder / "copy.model"],
         "rules of predict": ["predict", model, data, "-r", rules, "-o", rules],
+        "pick": ["pick", plot, "-o", plot],
+        "rules of pick": ["pick", data, "-r", plot, "-o", plot],
         "curve": ["curve", plot, "-o", plot],
         "rules of curve": ["curve", data, "-r", plot, "-o", plot],
     }
@@ -561,6 +563,7 @@ COMMANDS = [
     ["dump"],
     ["rules"],
     ["suggest"],
+    ["pick"],
     ["curve"],
     ["demo"],
     ["data"],

@@ -2,13 +2,17 @@
 
 import json
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.image import imread
 from numpy.testing import assert_allclose
 
 from semistruct import SSVM, Rules, make_citations, read, write
 from semistruct.errors import DataError, ParameterError
-from semistruct.experiments.curve import Curve, advice, expected_gain, learning_curve, sensible_sizes
+from semistruct.experiments.curve import Curve, advice, learning_curve, sensible_sizes, trial_size
+from semistruct.experiments.outlook import Law, Outlook, Trial
 
 QUICK = ("--folds", "2", "-f", "word", "-f", "shape", "--sizes", "3,6", "--jobs", "1")
 
@@ -82,23 +86,64 @@ def curve(*means):
 def test_advice():
     told = advice(curve((0.5, 0.7), (0.6, 0.8)))
     assert "The annealed method needs 10 labelled sequences where supervised learning needs 20." in told
-    assert told[-1] == (
-        "Going from 10 to 20 labelled sequences brought +10.0 ± 0.0 points (annealed): it pays to label more; "
-        "40 should bring about 6.7 points more."
-    )
+    assert told[2:] == [
+        "Going from 10 to 20 labelled sequences brought +10.0 ± 0.0 points (annealed).",
+        "The next 10 labels should bring +4.2 ± 0.0 points at random.",
+        "It pays to label more: that is at least 0.5 points.",
+    ]
+    assert advice(curve((0.5, 0.7), (0.6, 0.8)), 0.05)[-1].startswith("That is less than 5.0 points: ")
     falling = advice(curve((0.8, 0.79), (0.75, 0.78)))
     assert not any("needs" in line for line in falling)
-    assert "a larger pool may help more than further labels" in advice(curve((0.9, 0.9), (0.9, 0.902)))[-1]
+    assert "labelling more is not worthwhile" in falling[-1]
     noisy = Curve([10, 20], {"supervised": [[0.5, 0.6], [0.5, 0.7]], "annealed": [[0.5, 0.9], [0.9, 0.6]]}, True, 0)
-    assert "which may be chance" in advice(noisy)[-1]
+    assert "which may be chance" in advice(noisy)[-3]
     assert advice(curve((0.5, 0.7)))[-1] == "A single size does not show what more labels would bring."
 
 
-def test_the_expected_gain_follows_a_power_law():
-    assert_allclose(expected_gain(10, 0.4, 20, 0.2), 0.1, rtol=1e-12)
-    assert_allclose(expected_gain(10, 0.4 * 10**-0.5, 40, 0.4 * 40**-0.5), 0.4 * (40**-0.5 - 80**-0.5), rtol=1e-9)
-    assert expected_gain(10, 0.2, 20, 0.2) == 0.0
-    assert expected_gain(10, 0.2, 20, 0.0) == 0.0
+@given(st.floats(0.01, 1), st.floats(0, 1), st.lists(st.integers(1, 500), min_size=2, max_size=6, unique=True))
+def test_a_power_law_is_found_again(scale, power, sizes):
+    law = Law.through(sizes, [scale * n**-power for n in sizes])
+    assert_allclose(law.error(30), scale * 30**-power, rtol=1e-6)
+
+
+@given(st.lists(st.floats(0.01, 1), min_size=3, max_size=3))
+def test_the_law_has_the_least_squares(errors):
+    sizes = [5, 10, 20]
+    law = Law.through(sizes, errors)
+
+    def squares(level, power):
+        return sum((np.log(e) - level + power * np.log(n)) ** 2 for n, e in zip(sizes, errors, strict=True))
+
+    best = squares(np.log(law.scale), law.power)
+    for up in (-0.01, 0, 0.01):
+        for steeper in (-0.01, 0, 0.01):
+            assert best <= squares(np.log(law.scale) + up, max(law.power + steeper, 0)) + 1e-9
+
+
+def test_what_picked_labels_bring_shrinks_with_the_gain():
+    scores = [[1 - 0.8 / n] * 2 for n in (10, 40)]
+    trial = Trial(10, [0.92] * 2, [0.96] * 2, [0.97] * 2)
+    outlook = Outlook.of([10, 40], scores, trial)
+    at_ten, at_forty = 0.8 / 10 - 0.8 / 20, 0.8 / 40 - 0.8 / 50
+    assert_allclose(outlook.random.gain, at_forty)
+    assert_allclose(outlook.picked.gain, at_forty + 0.01 * at_forty / at_ten)
+    assert "if `semistruct pick` chooses them" in outlook.words(0.001)[0]
+    assert outlook.row(0.1)["worthwhile"] is False
+    flat = Outlook.of([10, 40], [[0.9] * 2] * 2, trial)
+    assert (flat.random.gain, flat.picked.gain) == (0, pytest.approx(0.01 * 10 / 40))
+
+
+def test_the_trial_has_sequences_to_pick_from():
+    assert [trial_size([5, 10, 20], most) for most in (24, 25, 30, 39, 40)] == [None, 5, 10, 10, 20]
+
+
+def test_picked_labels_are_tried():
+    corpus = make_citations(50)
+    found = learning_curve(corpus, None, None, folds=2, sizes=[3, 5], features=["word", "shape"], n_jobs=1, C=0.1)
+    assert found.trial.n == 5
+    assert found.trial.before == found.scores["annealed"][1]
+    assert len(found.trial.random) == len(found.trial.picked) == 2
+    assert found.outlook.picked is not None
 
 
 def test_wrong_usage(home, run, tmp_path):

@@ -32,6 +32,7 @@ COMMANDS = {
     "evaluate": "evaluate a.model few.tsv",
     "predict": "predict a.model pool.txt",
     "dump": "dump a.model",
+    "pick": "pick pool.txt -n 2 -r citations",
     "curve": "curve few.tsv -r citations --sizes 2,4 --folds 2 -f word",
     "demo": "demo -o demo",
     "bad input": "evaluate a.model missing.tsv",
@@ -41,7 +42,7 @@ SAID = {
     "help": "Usage", "help of train": "Usage", "help of reproduce": "Usage", "data make": "\tauthor",
     "data list": "citations", "methods": "annealed", "one method": "schedule", "rules": "author",
     "rules on data": "author", "train": "model written to", "evaluate": "token accuracy", "predict": "<author>",
-    "dump": "features", "curve": "label", "demo": "learning-curve.png",
+    "dump": "features", "curve": "label", "pick": "worthwhile", "demo": "learning-curve.png",
     "bad input": "semistruct: missing.tsv: cannot read", "bad usage": "No such option",
 }  # fmt: skip
 ALL = """

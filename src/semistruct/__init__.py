@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from semistruct.methods.ssvm import SSVM
     from semistruct.methods.transductive import TransductiveSSVM
     from semistruct.metrics import evaluate, scorer
+    from semistruct.picking import pick
     from semistruct.rules import Rules
     from semistruct.suggesting import suggest
     from semistruct.tokens import tokenize
@@ -50,6 +51,7 @@ _NAMES = {
     "methods.ssvm": "SSVM",
     "methods.transductive": "TransductiveSSVM",
     "metrics": "evaluate scorer",
+    "picking": "pick",
     "rules": "Rules",
     "suggesting": "suggest",
     "tokens": "tokenize",
@@ -59,7 +61,7 @@ _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 __all__ = [
     "CODL", "CRF", "DASO", "HMM", "SSVM", "AlternatingProjections", "AnnealedSSVM", "ContinuousTransductiveSSVM",
     "Corpus", "Example", "Features", "GeneralizedExpectation", "PosteriorRegularization", "Rules", "TransductiveSSVM",
-    "TransductiveSVM", "__version__", "evaluate", "load", "make_apartments", "make_citations", "read", "save",
+    "TransductiveSVM", "__version__", "evaluate", "load", "make_apartments", "make_citations", "pick", "read", "save",
     "scorer", "stream", "suggest", "tokenize", "write",
 ]  # fmt: skip
 

@@ -66,10 +66,14 @@ class Look:
     def signs(self) -> int:
         return self.attached + self.alone
 
-    def seen(self, X: Sequence[Sequence[Token]]) -> int:
-        """How many sequences of X read the same as one of these, however they are cut into tokens."""
+    def known(self, X: Sequence[Sequence[Token]]) -> list[bool]:
+        """For each sequence of X, whether it reads the same as one of these, however they are cut into tokens."""
         known = {*self.texts}
-        return sum(_checksum(x) in known for x in X)
+        return [_checksum(x) in known for x in X]
+
+    def seen(self, X: Sequence[Sequence[Token]]) -> int:
+        """How many sequences of X read the same as one of these."""
+        return sum(self.known(X))
 
     def difference(self, X: Sequence[Sequence[Token]]) -> str | None:
         """In which way the tokens of X look unlike these, None if they look alike or are too few to tell."""

@@ -38,6 +38,8 @@ from semistruct.cli.options import (
     searching_here,
 )
 from semistruct.cli.output import check_writable, print_result
+from semistruct.cli.pick import EPILOG as PICK_EPILOG
+from semistruct.cli.pick import pick
 from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
 from semistruct.cli.reproduce import reproduce
 from semistruct.cli.suggest import EPILOG as SUGGEST_EPILOG
@@ -284,5 +286,6 @@ def demo(
 
 
 app.command(epilog=SUGGEST_EPILOG)(grouped(suggest))
+app.command(epilog=PICK_EPILOG)(grouped(pick))
 app.command(epilog=CURVE_EPILOG)(grouped(curve))
 app.command(epilog=REPRODUCE_EPILOG)(reproduce)

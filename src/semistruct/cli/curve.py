@@ -49,6 +49,10 @@ def curve(
         Option(help="numbers of labelled sequences, for example 5,10,20; default: chosen by the data"),
     ] = None,
     folds: Annotated[int, Option(min=2, help="number of parts of the labelled data; each is held out once")] = 5,
+    threshold: Annotated[
+        float,
+        Option(min=0, max=100, help="points that ten more labels must bring to be worthwhile"),
+    ] = 0.5,
     features: Features = None,
     metric: MetricName = None,
     seed: Annotated[int, Option(help="seed of the draws")] = 0,
@@ -81,7 +85,8 @@ def curve(
         draw(output, found.sizes, found.scores["annealed"], title=title, also={"supervised": also}, metric=words)
     result = {
         "data": str(labelled), "folds": folds, "rules": found.rules, "unlabelled": found.unlabelled, "metric": words,
-        "curve": found.rows(), "advice": advice(found), "plot": None if output is None else str(output),
+        "curve": found.rows(), "next": found.outlook and found.outlook.row(threshold / 100),
+        "advice": advice(found, threshold / 100), "plot": None if output is None else str(output),
     }  # fmt: skip
     print_result(result, as_json, _report)
 

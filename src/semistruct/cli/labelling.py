@@ -63,7 +63,7 @@ def predict(
     options = replace(reading.cutting(estimator.tokens_), scheme=None).options()
     first = _opened(inputs[0], options)
     streams = chain([(inputs[0], first)], ((path, _opened(path, options)) for path in inputs[1:]))
-    target = to or _natural_format(first.format, output)
+    target = to or natural_format(first.format, output)
     labelled = _labelled(estimator, _read(streams, estimator.look_), rules, wanted)
     try:
         write(labelled, output, target, scheme=reading.scheme)
@@ -86,7 +86,7 @@ def _read(streams: Iterable[tuple[str, Stream]], look: Look | None) -> Iterator[
             yield source_name(path), example
 
 
-def _natural_format(format: str, output: str) -> str:
+def natural_format(format: str, output: str) -> str:
     """The format of the input, unless the name of the output says otherwise; plain text gets tags."""
     return named_after(output) or FORMATS[format].answer or format
 

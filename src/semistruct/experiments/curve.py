@@ -1,7 +1,8 @@
 """How many labels do you need?  Accuracy against the number of labelled sequences, by cross-validation.
 
 Each part of the labelled data is held out once; from the rest, growing numbers of sequences are drawn, the larger draws
-containing the smaller ones.  The supervised and the annealed method learn from the same draws.
+containing the smaller ones.  The supervised and the annealed method learn from the same draws.  At one of the sizes,
+ten more sequences are drawn, and for comparison picked, from those that are left.
 """
 
 from __future__ import annotations
@@ -10,19 +11,21 @@ import random
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import isnan, log, sqrt
+from math import log
 from typing import Any
 
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError
 from semistruct.experiments import statistics
+from semistruct.experiments.outlook import NEXT, Expected, Outlook, Trial
 from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.methods.ssvm import SSVM
 from semistruct.metrics import METRICS, scorer
+from semistruct.picking import pick
 from semistruct.rules import Rules
 
 FIRST, MOST = 5, 6  # the smallest size, and the number of sizes
-LITTLE = 0.005  # a gain that is not worth labelling for
+LITTLE = 0.005  # the gain from ten labels that is not worth labelling for, unless the user says otherwise
 METHODS = ("supervised", "annealed")
 
 
@@ -35,9 +38,21 @@ class Curve:
     rules: bool
     unlabelled: int
     metric: str = "token"
+    trial: Trial | None = None
 
     def mean(self, method: str, k: int) -> float:
         return statistics.mean(self.scores[method][k])
+
+    @property
+    def better(self) -> str:
+        """The method that is better with most labels."""
+        last = len(self.sizes) - 1
+        return max(METHODS, key=lambda method: (self.mean(method, last), method == "annealed"))
+
+    @property
+    def outlook(self) -> Outlook | None:
+        """What the next labels should bring; None if there is one size only."""
+        return None if len(self.sizes) < 2 else Outlook.of(self.sizes, self.scores[self.better], self.trial)
 
     def rows(self) -> list[dict[str, Any]]:
         """Plain numbers, one row per size."""
@@ -94,39 +109,74 @@ def learning_curve(
         why = f"a part of the {len(known)} labelled sequences is held out"
         raise ParameterError(f"sizes must be from 1 to {most}: {why}")
     scores: dict[str, list[list[float]]] = {method: [[] for _ in chosen] for method in METHODS}
-    total, done = folds * len(chosen) * len(METHODS), 0
+    tried = trial_size(chosen, most)
+    trial = None if tried is None else Trial(tried, [], [], [])
+    total, done = folds * (len(chosen) * len(METHODS) + 2 * (trial is not None)), 0
+    given = {"C": "auto", "rules": rules, "metric": metric, **params}
     for fold in range(folds):
         held, rest = known[fold::folds], [i for k, i in enumerate(known) if k % folds != fold]
-        test = [labelled.tokens[i] for i in held], [labelled.labels[i] for i in held]
+        part = _Part(labelled, held, rest, pool, given)
         for k, n in enumerate(chosen):
-            learn = [labelled.tokens[i] for i in rest[:n]], [labelled.labels[i] for i in rest[:n]]
-            unlabelled = [labelled.tokens[i] for i in rest[n:]] if pool is None else pool
-            given = {"C": "auto", "rules": rules, "metric": metric, **params}
             for method in METHODS:
                 if show:
                     show(done, total)
-                scores[method][k].append(_score(method, given, learn, unlabelled, test))
+                model, score = part.fitted(method, rest[:n])
+                scores[method][k].append(score)
                 done += 1
-    return Curve(chosen, scores, rules is not None, 0 if pool is None else len(pool), metric)
+            if trial is not None and n == trial.n:
+                trial.before.append(score)
+                trial.random.append(part.fitted("annealed", rest[: n + NEXT])[1])
+                trial.picked.append(part.fitted("annealed", [*rest[:n], *part.picked(rest[:n], model)])[1])
+                done += 2
+    return Curve(chosen, scores, rules is not None, 0 if pool is None else len(pool), metric, trial)
 
 
-def _score(method: str, given: dict[str, Any], learn: Any, unlabelled: Sequence[Any], test: Any) -> float:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of one fit among many; stop_ shows an interruption
-        if method == "supervised":
-            model: Any = SSVM(**given).fit(*learn)
-        else:
-            model = AnnealedSSVM(**given).fit(*learn, pool=unlabelled)
-    if model.stop_ == "interrupted":
-        raise KeyboardInterrupt
-    return scorer(given["metric"], rules=given["rules"] is not None)(model, *test)
+def trial_size(sizes: Sequence[int], most: int) -> int | None:
+    """The largest size that leaves as many sequences again to pick from as are picked; None if there is none."""
+    return max((n for n in sizes if n + 2 * NEXT <= most), default=None)
 
 
-def advice(curve: Curve) -> list[str]:
-    """Whether it pays to label more, in sentences."""
+@dataclass(frozen=True)
+class _Part:
+    """What is held out once, and the rest, as numbers of labelled sequences."""
+
+    labelled: Corpus
+    held: list[int]
+    rest: list[int]
+    pool: Sequence[Any] | None
+    given: dict[str, Any]
+
+    def pairs(self, which: Sequence[int]) -> tuple[list[Any], list[Any]]:
+        return [self.labelled.tokens[i] for i in which], [self.labelled.labels[i] for i in which]
+
+    def fitted(self, method: str, which: Sequence[int]) -> tuple[Any, float]:
+        """A model that has learned from these, and its score on what is held out."""
+        left = [i for i in self.rest if i not in set(which)]
+        unlabelled = self.pairs(left)[0] if self.pool is None else self.pool
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of one fit among many; stop_ shows an interruption
+            if method == "supervised":
+                model: Any = SSVM(**self.given).fit(*self.pairs(which))
+            else:
+                model = AnnealedSSVM(**self.given).fit(*self.pairs(which), pool=unlabelled)
+        if model.stop_ == "interrupted":
+            raise KeyboardInterrupt
+        rules = self.given["rules"] is not None
+        return model, scorer(self.given["metric"], rules=rules)(model, *self.pairs(self.held))
+
+    def picked(self, which: Sequence[int], model: Any) -> list[int]:
+        """Those that `pick` would label next."""
+        left = [i for i in self.rest if i not in set(which)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of copies
+            found = pick(self.pairs(left)[0], NEXT, labelled=self.pairs(which), model=model)
+        return [left[one.number] for one in found]
+
+
+def advice(curve: Curve, threshold: float = LITTLE) -> list[str]:
+    """Whether it pays to label more, in sentences; not if ten labels should bring less than the threshold."""
     last = len(curve.sizes) - 1
     n, (supervised, annealed) = curve.sizes[last], (curve.mean(method, last) for method in METHODS)
-    better = "annealed" if annealed >= supervised else "supervised"
     words = METRICS[curve.metric].words
     out = [f"With {n} labelled sequences the {words} is {annealed:.1%} (annealed) and {supervised:.1%} (supervised)."]
     few, many = (
@@ -135,24 +185,10 @@ def advice(curve: Curve) -> list[str]:
     )
     if few < many:
         out.append(f"The annealed method needs {few} labelled sequences where supervised learning needs {many}.")
-    if last == 0:
+    if curve.outlook is None:
         return [*out, "A single size does not show what more labels would bring."]
-    before = curve.sizes[last - 1]
-    gains = [b - a for a, b in zip(curve.scores[better][last - 1], curve.scores[better][last], strict=True)]
-    gain, deviation = statistics.mean(gains), statistics.deviation(gains)
-    error = 0.0 if isnan(deviation) else deviation / sqrt(len(gains))
-    step = (
-        f"Going from {before} to {n} labelled sequences brought {100 * gain:+.1f} ± {100 * error:.1f} points ({better})"
-    )
-    if gain <= LITTLE:
-        return [*out, f"{step}: better rules or features or a larger pool may help more than further labels."]
-    if gain <= 2 * error:
-        return [*out, f"{step}, which may be chance: more labels may help; more parts (--folds) would show it."]
-    more = expected_gain(before, 1 - curve.mean(better, last - 1), n, 1 - curve.mean(better, last))
-    return [*out, f"{step}: it pays to label more; {2 * n} should bring about {100 * more:.1f} points more."]
-
-
-def expected_gain(n1: int, error1: float, n2: int, error2: float) -> float:
-    """The gain to expect from twice n2 labels if the error keeps falling as a power of their number."""
-    power = log(error1 / error2) / log(n2 / n1) if 0 < error2 < error1 else 0.0
-    return error2 * (1 - 2**-power)
+    before, scores = curve.sizes[last - 1], curve.scores[curve.better]
+    gain = Expected.of([b - a for a, b in zip(scores[last - 1], scores[last], strict=True)])
+    step = f"Going from {before} to {n} labelled sequences brought {gain} points ({curve.better})"
+    chance = ", which may be chance; more parts (--folds) would show it" if 0 < gain.gain <= 2 * gain.error else ""
+    return [*out, f"{step}{chance}.", *curve.outlook.words(threshold)]
