@@ -17,13 +17,13 @@ from semistruct.rules.events import StartEvent
 from semistruct.rules.tables import ANY_LENGTH, RuleTables, most_hits
 from semistruct.search.k_best_kernels import k_best_sequences
 from semistruct.search.prefix_kernels import LIMIT, TERM, Track
-from semistruct.search.search_kernels import Scoring, search_sequences
+from semistruct.search.search_kernels import GROWTH, Scoring, search_sequences
 from semistruct.threads import spread
 
 WIDTH = 1024
 """How many states a search keeps before it gives up being exact; narrower ones come first."""
 
-NARROWEST, GROWTH = 4, 4  # of the widths
+NARROWEST = 4  # of the widths
 PIECE = 32  # sequences that are searched without looking whether to stop
 ANY_NUMBER = np.iinfo(np.int32).max
 
@@ -123,6 +123,7 @@ def tracked(tables: RuleTables) -> Track:
         events=events,
         terms=terms,
         limits=_limits(tables, terms, which),
+        starts=_starts(tables, terms, which),
         size=len(terms) + int(events.mark.max(initial=-1)) + 1,
         longest=int(longest),
         hits=max(most_hits(events), 1),
@@ -139,15 +140,25 @@ def only(events: Events, terms: np.ndarray) -> Events:
     return events._replace(ptr=np.append(0, np.cumsum(stays))[events.ptr], entry=entry)
 
 
+def _starts(tables: RuleTables, terms: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """The label whose blocks a term counts, and counts only for itself; -1 for all other terms."""
+    starts = np.full(len(which), -1)
+    for g, (term, k) in enumerate(zip(terms, which, strict=True)):
+        event = tables.terms[k].event
+        if isinstance(event, StartEvent) and term["group"] == ALONE and term["per"] == ITSELF:
+            starts[g] = tables.labels.index(event.label)
+    return starts
+
+
 def _limits(tables: RuleTables, terms: np.ndarray, which: np.ndarray) -> np.ndarray:
     """What tracked terms say of the blocks of each label: LIMIT records."""
     limits = np.zeros(len(tables.labels), LIMIT)
     limits["term"], limits["most"] = -1, ANY_NUMBER
-    for g, (term, k) in enumerate(zip(terms, which, strict=True)):
-        event = tables.terms[k].event
-        if not isinstance(event, StartEvent) or term["group"] != ALONE:
+    for g, z in enumerate(_starts(tables, terms, which)):
+        if z < 0:
             continue
-        limit, low, high = limits[tables.labels.index(event.label)], term["low"], term["high"]
+        term, limit = terms[g], limits[z]
+        low, high = term["low"], term["high"]
         if limit["term"] < 0 or term["cap"] > terms["cap"][limit["term"]]:
             limit["term"] = g
         if low > limit["least"] and low == np.floor(low):
