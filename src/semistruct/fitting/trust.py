@@ -11,9 +11,11 @@ them in matching, as CODL does.
 
 from __future__ import annotations
 
+import warnings
 from math import sqrt
 
 from semistruct import metrics
+from semistruct.errors import UncertainWarning
 from semistruct.fitting.data import Pairs
 from semistruct.model import Model
 from semistruct.rules import Rules
@@ -43,7 +45,9 @@ def for_prediction(model: Model, n_labelled: int, dev: Pairs | None, metric: str
         return None if rules is None else for_judging(rules, n_labelled)
 
     def rank(weight: float) -> tuple[float, float, float]:
-        found = model.predict(dev[0], n_jobs, rules.softened(weight))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UncertainWarning)  # good enough to choose by
+            found = model.predict(dev[0], n_jobs, rules.softened(weight))
         return *metrics.rank(metrics.standing(dev[1], found, metric), metric), weight
 
     return rules.softened(max(GRID, key=rank))

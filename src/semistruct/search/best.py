@@ -16,6 +16,7 @@ from semistruct.rules.event_kernels import ALONE, ITSELF, TARGET, Events
 from semistruct.rules.events import StartEvent
 from semistruct.rules.tables import ANY_LENGTH, RuleTables, most_hits
 from semistruct.search.k_best_kernels import k_best_sequences
+from semistruct.search.margin_kernels import margins_under
 from semistruct.search.prefix_kernels import LIMIT, TERM, Track
 from semistruct.search.search_kernels import GROWTH, Scoring, search_sequences
 from semistruct.threads import spread
@@ -24,6 +25,7 @@ WIDTH = 1024
 """How many states a search keeps before it gives up being exact; narrower ones come first."""
 
 NARROWEST = 4  # of the widths
+NARROW = 64  # of those for margins, which are as many as there are tokens
 PIECE = 32  # sequences that are searched without looking whether to stop
 ANY_NUMBER = np.iinfo(np.int32).max
 
@@ -73,14 +75,7 @@ def find_best(
 
     width  states that are kept; if there are more, the result for that sequence is not marked as exact
     """
-    aim = Aim() if aim is None else aim
-    costs, scorer = tables.event_costs, scorer_of(batch, weights)
-    step = aim.scale * scorer.step[:, None] - costs.step[None, :, :-1]
-    scoring = Scoring(
-        scorer=scorer, costs=costs, step=step.reshape(-1, *step.shape[2:]), scale=aim.scale,
-        bonus=np.empty((0, weights.n_labels)) if aim.bonus is None else aim.bonus,
-        known=NOWHERE if aim.known is None else aim.known,
-    )  # fmt: skip
+    scoring = scoring_of(batch, weights, tables, Aim() if aim is None else aim)
     labels = np.full((k, batch.n_tokens), UNKNOWN, np.int16)
     values, ceiling = np.full((len(batch), k), -np.inf), np.full(len(batch), np.inf)
     args = np.arange(len(batch)), scoring, tracked(tables), growing_widths(k, max(k, width))
@@ -89,6 +84,30 @@ def find_best(
     else:
         spread(k_best_sequences, *args, labels, values, ceiling, n_jobs=n_jobs, piece=PIECE)
     return Found(labels, values, ceiling)
+
+
+def find_margins(
+    batch: SequenceBatch, weights: ChainWeights, tables: RuleTables, path: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """(n_tokens,): by how much the best labelling with the label of `path` at a token beats the best one without it.
+
+    Never negative for the best labelling, as far as the searches are exact.
+    """
+    margin, scoring = np.empty(batch.n_tokens), scoring_of(batch, weights, tables, Aim())
+    args = np.arange(len(batch)), scoring, tracked(tables), growing_widths(1, NARROW)
+    spread(margins_under, *args, path, margin, n_jobs=n_jobs, piece=1)
+    return margin
+
+
+def scoring_of(batch: SequenceBatch, weights: ChainWeights, tables: RuleTables, aim: Aim) -> Scoring:
+    """Sequences, model and local rules as the kernels read them."""
+    costs, scorer = tables.event_costs, scorer_of(batch, weights)
+    step = aim.scale * scorer.step[:, None] - costs.step[None, :, :-1]
+    return Scoring(
+        scorer=scorer, costs=costs, step=step.reshape(-1, *step.shape[2:]), scale=aim.scale,
+        bonus=np.empty((0, weights.n_labels)) if aim.bonus is None else aim.bonus,
+        known=NOWHERE if aim.known is None else aim.known,
+    )  # fmt: skip
 
 
 def growing_widths(k: int, width: int) -> np.ndarray:

@@ -10,11 +10,12 @@ import numpy as np
 
 from semistruct.chain.kernels import copy, max_backward, path_score, viterbi
 from semistruct.compiled import inlined, kernel
-from semistruct.search.prefix_kernels import Bound, credit, tracked_cost
+from semistruct.search.prefix_kernels import Bound, credit, nth_largest, tracked_cost
 
 ROUNDS = 40  # of improving the multipliers, at most
 PATIENCE = 3  # rounds without a better bound until the steps get smaller
 FAILS = 4  # times that the steps may get smaller
+LEAST_LEAD = 1e-3  # where there are ties
 
 
 @inlined
@@ -45,10 +46,7 @@ def every_label(T, Y):
 def free_best(scores, track, bound, path):
     """Write the best labelling without the tracked terms; returns (its true value, an upper bound on any value)."""
     ceiling = viterbi(scores.unary, scores.step, scores.kind, bound.ahead, path)
-    if ceiling == -np.inf:
-        return ceiling, ceiling
-    value = ceiling - tracked_cost(track, scores, path)
-    return value, ceiling
+    return ceiling - tracked_cost(track, scores, path) if ceiling > -np.inf else ceiling, ceiling
 
 
 @inlined
@@ -165,8 +163,8 @@ def improve(multiplier, limits, path, gap, stride):
 
 @inlined
 def usual_lead(best, bound):
-    """By how much the best label of a token beats the next one, on average."""
-    total, n = 0.0, 0
+    """By how much the best label of a token beats the next one: the median, which hard rules do not change much."""
+    leads, n = np.empty(len(bound.many)), 0
     for t in range(len(bound.many)):
         top = second = -np.inf
         for j in range(bound.many[t]):
@@ -174,8 +172,8 @@ def usual_lead(best, bound):
             value = best[t, z] + bound.ahead[t, z]
             top, second = max(top, value), max(second, min(top, value))
         if second > -np.inf:
-            total, n = total + top - second, n + 1
-    return max(total / n, 1e-3) if n > 0 else 1.0
+            leads[n], n = top - second, n + 1
+    return max(nth_largest(leads, n, n // 2), LEAST_LEAD) if n > 0 else 1.0
 
 
 @kernel

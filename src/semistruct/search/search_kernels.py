@@ -37,7 +37,7 @@ from semistruct.search.prefix_kernels import (
 )
 
 GROWTH = 4  # of the widths of searches that follow each other
-BUDGET = 5e5  # prefixes that the searches for one sequence may look at: some hundredths of a second
+BUDGET = 2e6  # prefixes that the searches for one sequence may look at: about a tenth of a second
 PRICE = 10  # of a prefix that is kept, in prefixes looked at
 
 
@@ -95,37 +95,47 @@ def search(scores, bound, track, width, floor, path):
     return old.state[best].score, exact, work
 
 
-@inlined
-def search_sequence(scores, track, widths, least, path):
-    """Write the best labelling of one sequence: Viterbi if that obeys, else a search.
+@kernel
+def climb(scores, track, widths, bound, least, value, ceiling, path):
+    """From a labelling and its value to the best one, by searches that get wider until one is exact.
 
-    widths  of the searches, growing; each finds a better floor for the next, until one is exact
-    least   labellings with a lower value are of no interest
-    Returns (its value, an upper bound on the value of any labelling: the value itself if that is certain).
+    least  labellings with a lower value are of no interest
+    Returns as `search_sequence` does.
     """
-    T, Y = scores.unary.shape
-    bound, trial, work = every_label(T, Y), np.empty(T, np.int16), 0.0
-    value, ceiling = free_best(scores, track, bound, path)
-    if value >= a_little_below(ceiling):
-        return value, value
-    look_ahead(scores, bound)
+    trial, work = np.empty(len(path), np.int16), 0.0
     for width in widths:
-        if ceiling < least:
-            return value, ceiling
         floor = max(a_little_below(value), least)
         found, exact, spent = search(scores, bound, track, width, floor, trial)
         if found > value:
             value = found
             copy(trial, path)
-        if exact or value >= a_little_below(ceiling):
-            return value, max(value, min(ceiling, least))
-        value, ceiling = sharpen(scores, track, bound, max(a_little_below(value), least), value, ceiling, path)
-        if value >= a_little_below(ceiling):
+        if not exact and value < a_little_below(ceiling):
+            floor = max(a_little_below(value), least)
+            value, ceiling = sharpen(scores, track, bound, floor, value, ceiling, path)
+        if exact or value >= a_little_below(ceiling) or ceiling < least:
             return value, max(value, min(ceiling, least))
         work += spent
         if work + GROWTH * spent > BUDGET:
             break
     return value, ceiling
+
+
+@inlined
+def search_sequence(scores, track, widths, least, path):
+    """Write the best labelling of one sequence: Viterbi if that obeys, else a search.
+
+    widths  of the searches, growing
+    least   labellings with a lower value are of no interest
+    Returns (its value, an upper bound on the value of any labelling: the value itself if that is certain).
+    """
+    bound = every_label(scores.unary.shape[0], scores.unary.shape[1])
+    value, ceiling = free_best(scores, track, bound, path)
+    if value >= a_little_below(ceiling):
+        return value, value
+    if ceiling < least:
+        return value, ceiling
+    look_ahead(scores, bound)
+    return climb(scores, track, widths, bound, least, value, ceiling, path)
 
 
 class Scoring(NamedTuple):
