@@ -32,7 +32,7 @@ def max_of(counts):
     return most
 
 
-@inlined
+@kernel
 def every_label(T, Y):
     """A bound without multipliers, to which all labels are left."""
     bound = Bound(np.zeros(Y), np.empty((T, Y)), np.empty((T, Y), np.int64), np.full(T, Y))
@@ -87,7 +87,7 @@ def forward(scores, bound, multiplier, start, best):
             best[t, z] += scores.unary[t, z] - multiplier[z]
 
 
-@inlined
+@kernel
 def backward(scores, bound, multiplier):
     """Fill bound.ahead."""
     label, many, ahead = bound.label, bound.many, bound.ahead

@@ -133,7 +133,7 @@ MATTER = np.dtype([("place", "i8"), ("more", "f8"), ("fewer", "f8")])
 """A place in the rows at which prefixes differ in what is to come: what one more there, one less, can cost."""
 
 
-@inlined
+@kernel
 def last_starts(bound, last):
     """last[z] = the last token at which a block of z can begin, -1 if there is none."""
     for z in range(len(last)):
@@ -146,7 +146,7 @@ def last_starts(bound, last):
                 last[z] = t
 
 
-@inlined
+@kernel
 def what_matters(track, last, t, matter):
     """Write the MATTER records of prefixes that end at t; returns how many."""
     n, G = 0, len(track.terms)
@@ -209,7 +209,7 @@ def enter(matter, new, head, following, n):
     return change
 
 
-@inlined
+@kernel
 def nth_largest(work, n, rank):
     """The value with `rank` larger ones among work[:n] (Hoare's selection, which reorders them)."""
     low, high = 0, n - 1
@@ -233,7 +233,7 @@ def nth_largest(work, n, rank):
     return work[rank]
 
 
-@inlined
+@kernel
 def lowest_kept(width, n, new, spare):
     """The lowest bound of the `width` best of n prefixes."""
     for i in range(n):
@@ -339,7 +339,7 @@ def best_prefix(state, n):
     return best
 
 
-@inlined
+@kernel
 def tracked_cost(track, scores, path):
     """What the tracked terms cost for a whole labelling."""
     row, hits = np.zeros(track.size, np.int64), np.empty(track.hits, np.int64)
