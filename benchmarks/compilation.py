@@ -38,6 +38,7 @@ model.predict(pool, n_best=2)
 model.predict(pool, n_best=2, rules=True)
 model.predict(pool, rules=shares, corpus=True)
 model.confidence(pool)
+model.confidence(pool, rules=True)
 semistruct.TransductiveSVM().fit([[0.0], [1.0]], ["a", "b"], pool=[[0.1], [0.9]])
 """
 PROFILE = """

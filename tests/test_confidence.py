@@ -5,13 +5,16 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from numpy.testing import assert_allclose
 
-from semistruct import CRF, SSVM, make_citations
+from matching_cases import matching_cases, random_case
+from semistruct import CRF, SSVM, Rules, make_citations
 from semistruct.chain.inference import ChainWeights, token_margins
 from semistruct.cli import main
-from semistruct.errors import DataError
+from semistruct.errors import DataError, ParameterError
+from semistruct.rules import AtMostOnce, EndsWith
+from semistruct.search.best import find_best, find_margins
 from strategies import batches, dense, seeds
 
 ATOL = 1e-9
@@ -84,3 +87,86 @@ def test_confidence_in_a_label_that_the_model_does_not_know(method):
     model = method().fit([["A", "1936"]], [["author", "date"]])
     with pytest.raises(DataError, match="does not know the label 'title'; it has author, date"):
         model.confidence([["B"]], [["title"]])
+
+
+# under rules -------------------------------------------------------------------------------------------------
+
+
+def margins_by_enumeration(case, i, path):
+    """What another label would cost at each token of sequence i."""
+    values = {p: case.scores[i][p] - case.instance(i, p) for p in case.paths(i)}
+    own = [max(v for p, v in values.items() if p[t] == z) for t, z in enumerate(path)]
+    other = [max((v for p, v in values.items() if p[t] != z), default=-np.inf) for t, z in enumerate(path)]
+    return np.array(own) - np.array(other)
+
+
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@given(matching_cases(levels=("instance",)), seeds)
+def test_margins_under_rules(case, seed):
+    """Of any labels; those of the best ones are not negative."""
+    best = find_best(case.batch, case.weights, case.tables).labels[0]
+    some = np.random.default_rng(seed).integers(0, case.Y, case.batch.n_tokens).astype(np.int16)
+    for path in (best, some):
+        found = find_margins(case.batch, case.weights, case.tables, path, n_jobs=1)
+        for i in range(len(case.X)):
+            wanted = margins_by_enumeration(case, i, path[case.tokens(i)])
+            assert_allclose(found[case.tokens(i)], wanted, rtol=1e-9, atol=1e-5)
+    assert np.all(find_margins(case.batch, case.weights, case.tables, best) >= -1e-6)
+
+
+@pytest.mark.parametrize("rules", [
+    [{"at_most_once": "all", "weight": "hard"}],
+    [{"at_most_once": "all", "weight": 2}, {"order": ["c", "a"], "weight": 1}, {"present": ["a", "b"], "weight": 3}],
+    [{"exactly_once": ["a", "b", "c"]}, {"min_length": 2, "weight": 1}],
+], ids=["hard", "soft", "lengths"])  # fmt: skip
+def test_margins_under_rules_that_are_often_broken(rules):
+    """So that most tokens need a search; known labellings end many of these early."""
+    case = random_case(np.random.default_rng(1), [6, 6, 7, 7, 5], "abc", rules, size=0.8)
+    best = find_best(case.batch, case.weights, case.tables).labels[0]
+    found = find_margins(case.batch, case.weights, case.tables, best)
+    for i in range(len(case.X)):
+        wanted = margins_by_enumeration(case, i, best[case.tokens(i)])
+        assert_allclose(found[case.tokens(i)], wanted, rtol=1e-9, atol=1e-5)
+
+
+def test_confidence_follows_the_rules_that_prediction_obeys():
+    data = make_citations(12)
+    model = SSVM(rules=Rules([EndsWith("author", weight="hard"), AtMostOnce(weight="hard")])).fit(
+        data.tokens, data.labels
+    )
+    X = make_citations(6, seed=5).tokens
+    enforced = model.predict(X, rules=True)
+    assert min(row.min() for row in model.confidence(X, enforced)) < 0
+    under = model.confidence(X, enforced, rules=True)
+    assert min(row.min() for row in under) >= 0
+    for row, wanted in zip(model.confidence(X, rules=model.model_.rules), under, strict=True):
+        assert_allclose(row, wanted, rtol=0, atol=1e-9)
+    least = [row.min() for row in under]
+    assert_allclose(least, model.decision_function(X, rules=True)[:, 1], rtol=1e-9, atol=1e-5)
+    with pytest.raises(ParameterError, match="fitted without rules"):
+        SSVM().fit(data.tokens, data.labels).confidence(X, rules=True)
+
+
+@pytest.mark.parametrize("option", [[], ["--no-rules"]])
+def test_the_command_tells_confidence_under_its_rules(tmp_path, capsys, option):
+    data = make_citations(12)
+    model = SSVM(rules=Rules([EndsWith("author", weight="hard")])).fit(data.tokens, data.labels)
+    model.save(tmp_path / "m")
+    (tmp_path / "x.tsv").write_text("\n".join(f"{token}\tauthor" for token in data.tokens[0]) + "\n")
+    with pytest.raises(SystemExit):
+        main(["predict", str(tmp_path / "m"), str(tmp_path / "x.tsv"), "--to", "jsonl", "--confidence", *option])
+    record = json.loads(capsys.readouterr().out)
+    (wanted,) = model.confidence(data.tokens[:1], rules=not option)
+    assert record["confidence"] == [round(value, 4) for value in wanted.tolist()]
+    assert (record["labels"][-1] == "author") == (not option)
+
+
+def test_probabilities_are_those_of_the_model_alone():
+    data = make_citations(12)
+    model = CRF(rules=Rules([EndsWith("author", weight="hard")])).fit(data.tokens, data.labels)
+    labels = model.predict(data.tokens[:3], rules=True)
+    for row, wanted in zip(
+        model.confidence(data.tokens[:3], rules=True), model.confidence(data.tokens[:3], labels), strict=True
+    ):
+        assert_allclose(row, wanted, rtol=0, atol=1e-12)
+        assert row[-1] < 0.5

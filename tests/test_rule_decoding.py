@@ -1,5 +1,6 @@
 """Prediction under rules, as users ask for it."""
 
+from functools import partial
 from math import sqrt
 
 import numpy as np
@@ -9,9 +10,10 @@ from matching_cases import random_case
 from rule_strategies import built, penalty_of
 from semistruct import SSVM
 from semistruct import model as model_module
-from semistruct.errors import ParameterError, RuleWarning
+from semistruct.cli import main
+from semistruct.errors import ParameterError, RuleWarning, UncertainWarning
 from semistruct.fitting import trust
-from semistruct.prediction import decode_under
+from semistruct.prediction import best_under, decode_under
 from semistruct.rules import (
     AtMostOnce,
     ChangeOnlyOn,
@@ -26,6 +28,7 @@ from semistruct.rules import (
     StartsWith,
     Words,
 )
+from semistruct.search.best import find_best
 
 TOL = 1e-6  # of scores with hard penalties
 
@@ -266,6 +269,62 @@ def test_soft_rules_that_clash_are_nobodys_business():
     """And a hard rule for the corpus is not one for a sequence; warnings are errors here."""
     rules = [StartsWith("author"), Words("Machines", are="title"), Proportion({"date": 1.0}, weight="hard")]
     fitted(*rules).predict([["Machines"]], rules=True)
+
+
+# what is not certain -----------------------------------------------------------------------------------------
+
+
+HASTY = [MinLength(2, weight=2), Order(["title", "author"], weight=3), Order(["date", "title"], weight=2)]
+
+
+@pytest.fixture
+def hasty(monkeypatch):
+    """A model, sequences, and which of them a search that keeps one prefix leaves uncertain."""
+    monkeypatch.setattr("semistruct.prediction.best_under", partial(best_under, width=1))
+    estimator = fitted(*HASTY)
+    X = [
+        *NEW,
+        ["Machines", "Turing", "1936", "Post", "Calculus"],
+        ["1936", "Post", ",", "Machines"],
+        ["1936"],
+        ["Post"],
+    ]
+    tables = estimator.model_.rules.compile(X, estimator.classes_)
+    exact = find_best(estimator.model_.encoder.transform(X), estimator.model_.weights, tables, width=1).exact
+    assert 2 < exact.sum() < len(X) - 1
+    return estimator, X, int((~exact).sum())
+
+
+def test_labels_that_are_not_certain_to_be_the_best_are_told(hasty):
+    estimator, X, n = hasty
+    with pytest.warns(RuleWarning, match=f"{n} of {len(X)} sequences: the search .* was cut short") as caught:
+        estimator.predict(X, rules=True)
+    assert len(caught) == 1
+    assert isinstance(caught[0].message, UncertainWarning)
+    assert (caught[0].message.uncertain, caught[0].message.sequences) == (n, len(X))
+
+
+@pytest.mark.filterwarnings("default::semistruct.errors.RuleWarning")
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_commands_sum_up_what_is_not_certain(hasty, tmp_path, monkeypatch, capsys, command):
+    """In one line, though sequences are labelled in chunks."""
+    estimator, X, n = hasty
+    monkeypatch.setattr("semistruct.cli.labelling.CHUNK", 2)
+    estimator.save(tmp_path / "m")
+    lines = ["".join(f"{token}\tauthor\n" for token in x) for x in X]
+    (tmp_path / "x.tsv").write_text("\n".join(lines))
+    with pytest.raises(SystemExit) as done:
+        main([command, str(tmp_path / "m"), str(tmp_path / "x.tsv")])
+    assert done.value.code == 0
+    told = [line for line in capsys.readouterr().err.splitlines() if "cut short" in line]
+    assert len(told) == 1
+    assert f"{n} of {len(X)} sequences" in told[0]
+
+
+def test_choosing_weights_on_dev_data_tells_nothing(hasty):
+    """Warnings are errors here."""
+    _, X, _ = hasty
+    fitted(*HASTY, dev=(X, [["author"] * len(x) for x in X]))
 
 
 # functions ---------------------------------------------------------------------------------------------------

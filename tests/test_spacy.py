@@ -55,7 +55,7 @@ def test_spans_are_those_of_the_model(model, tokens, rules):
         cut = tokenize(text)[1] if tokens == "text" else [(t.idx, t.idx + len(t)) for t in doc if not t.is_space]
         X = [[text[a:b] for a, b in cut]]
         labels = estimator.predict(X, rules=rules)
-        sure = estimator.confidence(X, labels)[0]
+        sure = estimator.confidence(X, labels, rules=rules)[0]
         wanted = spans(labels[0])
         found = doc.spans["semistruct"]
         assert [span.label_ for span in found] == [span.label for span in wanted]

@@ -55,6 +55,21 @@ class RuleWarning(UserWarning):
         return RuleWarning(f"{place}: {self.problem}")
 
 
+class UncertainWarning(RuleWarning):
+    """Labels of some sequences may not be the best ones under the rules: the search for them was cut short.
+
+    uncertain, sequences  how many they are, of how many
+    """
+
+    def __init__(self, uncertain: int, sequences: int) -> None:
+        it = "it is" if uncertain == 1 else "they are"
+        super().__init__(
+            f"{uncertain} of {sequences} sequences: the search for the best labels under the rules was cut short, so "
+            f"{it} not certain to have them"
+        )
+        self.uncertain, self.sequences = uncertain, sequences
+
+
 def quoted(value: object) -> str:
     """How messages show what was found: as in Python, at most about `LONGEST` characters of it.
 

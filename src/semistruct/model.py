@@ -13,7 +13,7 @@ from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode, decode_k, token_margins
 from semistruct.chain.posterior import posterior
 from semistruct.features import Encoder
-from semistruct.prediction import decode_under
+from semistruct.prediction import decode_under, margins_under
 from semistruct.rules import Rules
 from semistruct.rules.tables import RuleTables
 
@@ -89,12 +89,20 @@ class Model:
             out.append(decode(batch, self.weights, known=np.array(known, np.int16), n_jobs=n_jobs)[1])
         return np.concatenate(out)
 
-    def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]], n_jobs: int | None = None) -> list[np.ndarray]:
-        """For each token, by how much the best labelling with its label in y beats the best one with another label."""
+    def confidence(
+        self, X: Sequence[Any], y: Sequence[Sequence[str]], n_jobs: int | None = None, rules: Rules | None = None
+    ) -> list[np.ndarray]:
+        """For each token, by how much the best labelling with its label in y beats the best one with another label.
+
+        Both are the best under the instance rules of `rules`; users' functions have no say in it.
+        """
         number, out = {label: k for k, label in enumerate(self.labels)}, list[np.ndarray]()
-        for first, batch, _ in self._encoded(X):
+        for first, batch, tables in self._encoded(X, rules):
             path = np.array([number[label] for row in y[first : first + len(batch)] for label in row], np.int16)
-            out += batch.split(token_margins(batch, self.weights, path, n_jobs=n_jobs))
+            if tables is None:
+                out += batch.split(token_margins(batch, self.weights, path, n_jobs=n_jobs))
+            else:
+                out += batch.split(margins_under(batch, self.weights, tables, path, n_jobs=n_jobs))
         return out
 
     def marginals(self, X: Sequence[Any], n_jobs: int | None = None) -> list[np.ndarray]:

@@ -98,8 +98,11 @@ class PipelineStep:
     def _labelled(self, X: list[list[str]]) -> Iterator[tuple[list[str], list[float]]]:
         """The labels of each sequence, and how sure the model is of each."""
         model = self.estimator
-        labels = model.predict(X, rules=self.rules and model.model_.rules is not None) if X else []
-        sure = [row.tolist() for row in model.confidence(X, labels)] if self.scores and X else [[]] * len(X)
+        rules = self.rules and model.model_.rules is not None
+        labels = model.predict(X, rules=rules) if X else []
+        sure = (
+            [row.tolist() for row in model.confidence(X, labels, rules=rules)] if self.scores and X else [[]] * len(X)
+        )
         return zip(labels, sure, strict=True)
 
     def _mark(self, doc: Any, places: list[tuple[int, int]], labels: list[str], sure: list[float]) -> None:

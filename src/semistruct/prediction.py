@@ -9,10 +9,10 @@ import numpy as np
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
-from semistruct.errors import RuleWarning
+from semistruct.errors import RuleWarning, UncertainWarning
 from semistruct.rules import Rule, Rules
 from semistruct.rules.tables import RuleTables
-from semistruct.search.best import WIDTH, Aim, Found, find_best
+from semistruct.search.best import WIDTH, Aim, Found, find_best, find_margins
 from semistruct.search.functions import CANDIDATES, FunctionRules
 from semistruct.switching.matching import Matcher
 
@@ -32,9 +32,12 @@ def decode_under(
     """The k best labellings by score minus the penalty of the instance rules.
 
     With corpus=True the corpus rules, as rules for this batch, change the best labellings further by span switching.
-    Warns of hard rules that cannot all be obeyed; there, sequences are numbered from `first` on.
+    Warns of hard rules that cannot all be obeyed; there, sequences are numbered from `first` on.  Warns, too, if some
+    labellings are not certain to be the best, for other reasons than functions and corpus rules.
     """
     found = best_under(batch, weights, tables, k=k, n_jobs=n_jobs)
+    if not tables.functions and not found.exact.all():
+        warnings.warn(UncertainWarning(int((~found.exact).sum()), len(batch)), stacklevel=3)
     if corpus and len(tables.corpus):
         matcher = Matcher(batch, tables, loss=0.0, n_jobs=n_jobs)
         matched = matcher.match(weights, np.ones(len(batch)), start=found.labels[0])
@@ -42,6 +45,13 @@ def decode_under(
         found = Found(matched.labels[None], found.values[:, :1], np.where(changed, np.inf, found.ceiling))
     _warn_of_clashes(found.labels[0], batch, weights, tables, first, n_jobs)
     return found
+
+
+def margins_under(
+    batch: SequenceBatch, weights: ChainWeights, tables: RuleTables, path: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """(n_tokens,): what another label than that of `path` would cost at each token; users' functions have no say."""
+    return find_margins(batch, weights, tables, path, n_jobs=n_jobs)
 
 
 def best_under(

@@ -38,7 +38,7 @@ TABLES = Rules.from_text("rules: [starts_with: a]").compile([["word"]], ["a", "b
 def _search() -> None:
     """The search under rules: first its largest part, which the other process comes to last."""
     scores = Scores(np.zeros((1, 2)), np.zeros((1, 2, 2)), np.zeros(1, np.int16), 0)
-    bound = Bound(np.zeros(2), np.zeros((1, 2)))
+    bound = Bound(np.zeros(2), np.zeros((1, 2)), np.zeros((1, 2), np.int64), np.ones(1, np.int64))
     search(scores, bound, tracked(TABLES), 4, 0.0, np.zeros(1, np.int16))
     find_best(BATCH, WEIGHTS, TABLES, n_jobs=1)
 

@@ -48,7 +48,7 @@ CALLS = """
 ssvm.predict(@)|ssvm.predict(X, rules=@)|ssvm.predict(X, rules=rules, corpus=@)|ssvm.predict(X, n_best=@)
 ssvm.predict(@, rules=rules)|ssvm.predict(@, n_best=2)
 ssvm.confidence(@)|ssvm.confidence(X, @)|ssvm.confidence(@, @)|ssvm.score(@, Y)|ssvm.score(X, @)
-ssvm.score(X, Y, rules=@)|ssvm.decision_function(@)
+ssvm.score(X, Y, rules=@)|ssvm.decision_function(@)|ssvm.confidence(X, rules=@)|crf.confidence(X, rules=@)
 ssvm.decision_function(X, rules=@)|crf.predict_marginals(@)|crf.confidence(@)|crf.confidence(X, @)|hmm.predict(@)
 load(@)|load('m', trust=@)|evaluate(@, Y)|evaluate(Y, @)|evaluate(@, @)
 Rules(@)|Rules(@, @)|Rules([], @)|Rules.from_text(@)|Rules.from_file(@)|Rules.from_dict(@)

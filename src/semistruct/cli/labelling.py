@@ -19,7 +19,7 @@ from semistruct.cli.mistakes import mistakes, mistakes_report
 from semistruct.cli.options import Obeying, Reading
 from semistruct.cli.output import table
 from semistruct.corpus import Corpus, Example, Labelling, Labels
-from semistruct.errors import DataError, RuleWarning, quoted
+from semistruct.errors import DataError, RuleWarning, UncertainWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
 from semistruct.formats import FORMATS, Stream, named_after, stream, write
@@ -95,14 +95,15 @@ def _labelled(
     estimator: Any, examples: Iterator[tuple[str, Example]], rules: Rules | bool, wanted: Wanted
 ) -> Iterator[Example]:
     """The examples, which come with the names of their files, with the labels of the model."""
-    obeyed = estimator.model_.rules_to_obey(rules)
+    obeyed, told = estimator.model_.rules_to_obey(rules), Told()
     with warming(*(() if obeyed is None else ("search",))):
         while part := list(islice(examples, None if wanted.corpus else CHUNK)):
-            with _naming([example.where(source) for source, example in part]):
+            with told.naming([example.where(source) for source, example in part]):
                 found = _best(estimator, [example.tokens for _, example in part], obeyed, wanted)
             for (_, example), best in zip(part, found, strict=True):
                 several = None if wanted.n_best is None else best
                 yield replace(example, labels=best[0].labels, confidence=best[0].confidence, n_best=several)
+    told.sum_up()
 
 
 def _best(estimator: Any, X: list[Any], obeyed: Rules | None, wanted: Wanted) -> list[list[Labelling]]:
@@ -115,20 +116,38 @@ def _best(estimator: Any, X: list[Any], obeyed: Rules | None, wanted: Wanted) ->
     if not wanted.confidence:
         return [[Labelling(*one) for one in best] for best in found]
     pairs = [(x, labels) for x, best in zip(X, found, strict=True) for labels, _ in best]
-    sure = iter(estimator.confidence([x for x, _ in pairs], [labels for _, labels in pairs]))
+    sure = iter(estimator.confidence([x for x, _ in pairs], [labels for _, labels in pairs], rules=under))
     return [[Labelling(*one, next(sure).tolist()) for one in best] for best in found]
 
 
-@contextmanager
-def _naming(places: list[str]) -> Iterator[None]:
-    """Warnings about rules name sequences by their file and line instead of their number."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", RuleWarning)
-        yield
-    for warning in (warning.message for warning in caught):
-        if isinstance(warning, RuleWarning) and warning.sequence is not None:
-            warning = warning.at(places[warning.sequence])
-        warnings.warn(warning, stacklevel=3)
+class Told:
+    """What warnings have told of sequences, chunk by chunk.
+
+    sequences, uncertain  how many there were, and how many of them are not certain to have the best labels
+    """
+
+    def __init__(self) -> None:
+        self.sequences = self.uncertain = 0
+
+    @contextmanager
+    def naming(self, places: list[str]) -> Iterator[None]:
+        """Warnings about rules name sequences by their file and line instead of their number."""
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", RuleWarning)
+            yield
+        self.sequences += len(places)
+        for warning in (warning.message for warning in caught):
+            if isinstance(warning, UncertainWarning):
+                self.uncertain += warning.uncertain
+                continue
+            if isinstance(warning, RuleWarning) and warning.sequence is not None:
+                warning = warning.at(places[warning.sequence])
+            warnings.warn(warning, stacklevel=3)
+
+    def sum_up(self) -> None:
+        """One line for all chunks."""
+        if self.uncertain:
+            warnings.warn(UncertainWarning(self.uncertain, self.sequences), stacklevel=3)
 
 
 def evaluate(

@@ -105,21 +105,24 @@ class SequenceLabeller(BaseEstimator):
         obeyed = self._to_obey(rules)
         return self.model_.margins(sequences(X), self.n_jobs, obeyed)
 
-    def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
+    def confidence(
+        self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, *, rules: bool | Rules = False
+    ) -> list[np.ndarray]:
         """How sure the model is of each label of y (default: the labels it predicts), in units of its scores.
 
         A value is the margin by which the best labelling with that label beats the best one with another label at the
-        token; the smallest one of a sequence is the margin over the runner-up.  Labels that rules have enforced against
-        the model have negative values.
+        token; the smallest one of a sequence is the margin over the runner-up.  Both are meant under the instance rules
+        that `rules` names, as in `predict`; labels that such rules enforce against the model have negative values if
+        they are not named.  Rules that are functions have no say in it.
         """
-        check_is_fitted(self, "model_")
-        return self.model_.confidence(*self._labelled(X, y), self.n_jobs)
+        obeyed = self._to_obey(rules)
+        return self.model_.confidence(*self._labelled(X, y, rules), self.n_jobs, obeyed)
 
-    def _labelled(self, X: Any, y: Any) -> tuple[list[Any], list[Any]]:
+    def _labelled(self, X: Any, y: Any, rules: bool | Rules = False) -> tuple[list[Any], list[Any]]:
         """X and y as lists, where the model knows all labels of y; None for y stands for what it predicts."""
         if y is None:
             X = sequences(X)
-            return X, self.predict(X)
+            return X, self.predict(X, rules=rules)
         X, y = check_data(X, y, "input")
         for i, row in enumerate(y):
             if row is None or None in row:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semistruct.fitting.data import sequences
 from semistruct.fitting.labeller import SequenceLabeller
+from semistruct.rules import Rules
 
 
 class Probabilities(SequenceLabeller):
@@ -20,10 +21,16 @@ class Probabilities(SequenceLabeller):
         check_is_fitted(self, "model_")
         return self.model_.marginals(sequences(X), self.n_jobs)
 
-    def confidence(self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None) -> list[np.ndarray]:
-        """The probability of each label of y (default: the labels it predicts)."""
+    def confidence(
+        self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, *, rules: bool | Rules = False
+    ) -> list[np.ndarray]:
+        """The probability of each label of y (default: the labels it predicts).
+
+        rules  as in `predict`: they say which labels are predicted; the probabilities are those of the model alone
+        """
+        self._to_obey(rules)
         column = {label: k for k, label in enumerate(self.classes_)}
-        X, y = self._labelled(X, y)
+        X, y = self._labelled(X, y, rules)
         return [
             p[np.arange(len(row)), [column[label] for label in row]]
             for p, row in zip(self.predict_marginals(X), y, strict=True)

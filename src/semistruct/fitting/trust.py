@@ -28,7 +28,7 @@ import numpy as np
 from semistruct import metrics
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, token_margins
-from semistruct.errors import RuleWarning, quoted
+from semistruct.errors import RuleWarning, UncertainWarning, quoted
 from semistruct.features.encoder import form_of
 from semistruct.fitting.data import Pairs
 from semistruct.fitting.task import Task
@@ -166,7 +166,9 @@ def best_strength(
         return strength_by_labels(n_labelled)
 
     def rank(strength: float) -> tuple[float, float, float]:
-        found = model.predict(dev[0], n_jobs, trust.weighted(strength))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UncertainWarning)  # good enough to choose by
+            found = model.predict(dev[0], n_jobs, trust.weighted(strength))
         return *metrics.rank(metrics.standing(dev[1], found, metric), metric), strength
 
     return max(GRID, key=rank)

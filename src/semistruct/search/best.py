@@ -16,14 +16,16 @@ from semistruct.rules.event_kernels import ALONE, ITSELF, NO_TERM, TARGET, Event
 from semistruct.rules.events import StartEvent
 from semistruct.rules.tables import ANY_LENGTH, RuleTables, most_hits
 from semistruct.search.k_best_kernels import k_best_sequences
+from semistruct.search.margin_kernels import margins_under
 from semistruct.search.prefix_kernels import LIMIT, TERM, Track
-from semistruct.search.search_kernels import Scoring, search_sequences
+from semistruct.search.search_kernels import GROWTH, Scoring, search_sequences
 from semistruct.threads import spread
 
 WIDTH = 1024
 """How many states a search keeps before it gives up being exact; narrower ones come first."""
 
-NARROWEST, GROWTH = 4, 4  # of the widths
+NARROWEST = 4  # of the widths
+NARROW = 64  # of those for margins, which are as many as there are tokens
 PIECE = 32  # sequences that are searched without looking whether to stop
 ANY_NUMBER = np.iinfo(np.int32).max
 
@@ -73,14 +75,7 @@ def find_best(
 
     width  states that are kept; if there are more, the result for that sequence is not marked as exact
     """
-    aim = Aim() if aim is None else aim
-    costs, scorer = tables.event_costs, scorer_of(batch, weights)
-    step = aim.scale * scorer.step[:, None] - costs.step[None, :, :-1]
-    scoring = Scoring(
-        scorer=scorer, costs=costs, step=step.reshape(-1, *step.shape[2:]), scale=aim.scale,
-        bonus=np.empty((0, weights.n_labels)) if aim.bonus is None else aim.bonus,
-        known=NOWHERE if aim.known is None else aim.known,
-    )  # fmt: skip
+    scoring = scoring_of(batch, weights, tables, Aim() if aim is None else aim)
     labels = np.full((k, batch.n_tokens), UNKNOWN, np.int16)
     values, ceiling = np.full((len(batch), k), -np.inf), np.full(len(batch), np.inf)
     args = np.arange(len(batch)), scoring, tracked(tables), growing_widths(k, max(k, width))
@@ -89,6 +84,30 @@ def find_best(
     else:
         spread(k_best_sequences, *args, labels, values, ceiling, n_jobs=n_jobs, piece=PIECE)
     return Found(labels, values, ceiling)
+
+
+def find_margins(
+    batch: SequenceBatch, weights: ChainWeights, tables: RuleTables, path: np.ndarray, *, n_jobs: int | None = None
+) -> np.ndarray:
+    """(n_tokens,): by how much the best labelling with the label of `path` at a token beats the best one without it.
+
+    Never negative for the best labelling, as far as the searches are exact.
+    """
+    margin, scoring = np.empty(batch.n_tokens), scoring_of(batch, weights, tables, Aim())
+    args = np.arange(len(batch)), scoring, tracked(tables), growing_widths(1, NARROW)
+    spread(margins_under, *args, path, margin, n_jobs=n_jobs, piece=1)
+    return margin
+
+
+def scoring_of(batch: SequenceBatch, weights: ChainWeights, tables: RuleTables, aim: Aim) -> Scoring:
+    """Sequences, model and local rules as the kernels read them."""
+    costs, scorer = tables.event_costs, scorer_of(batch, weights)
+    step = aim.scale * scorer.step[:, None] - costs.step[None, :, :-1]
+    return Scoring(
+        scorer=scorer, costs=costs, step=step.reshape(-1, *step.shape[2:]), scale=aim.scale,
+        bonus=np.empty((0, weights.n_labels)) if aim.bonus is None else aim.bonus,
+        known=NOWHERE if aim.known is None else aim.known,
+    )  # fmt: skip
 
 
 def growing_widths(k: int, width: int) -> np.ndarray:
@@ -130,6 +149,7 @@ def tracked(tables: RuleTables) -> Track:
         events=events,
         terms=terms,
         limits=_limits(tables, terms, which),
+        starts=_starts(tables, terms, which),
         size=len(terms) + int(events.mark.max(initial=-1)) + 1,
         longest=int(longest),
         hits=max(most_hits(events), 1),
@@ -146,17 +166,27 @@ def only(events: Events, terms: np.ndarray) -> Events:
     return events._replace(ptr=np.append(0, np.cumsum(stays))[events.ptr], entry=entry)
 
 
+def _starts(tables: RuleTables, terms: np.ndarray, which: np.ndarray) -> np.ndarray:
+    """The label whose blocks a term counts, and counts only for itself and always; -1 for all other terms."""
+    starts = np.full(len(which), -1)
+    for g, (term, k) in enumerate(zip(terms, which, strict=True)):
+        if k >= len(tables.terms) or term["needs"] >= 0 or term["bars"] >= 0:
+            continue
+        event = tables.terms[k].event
+        if isinstance(event, StartEvent) and term["group"] == ALONE and term["per"] == ITSELF:
+            starts[g] = tables.labels.index(event.label)
+    return starts
+
+
 def _limits(tables: RuleTables, terms: np.ndarray, which: np.ndarray) -> np.ndarray:
     """What tracked terms say of the blocks of each label: LIMIT records."""
     limits = np.zeros(len(tables.labels), LIMIT)
     limits["term"], limits["most"] = -1, ANY_NUMBER
-    for g, (term, k) in enumerate(zip(terms, which, strict=True)):
-        if k >= len(tables.terms) or term["group"] != ALONE or term["needs"] >= 0 or term["bars"] >= 0:
+    for g, z in enumerate(_starts(tables, terms, which)):
+        if z < 0:
             continue
-        event = tables.terms[k].event
-        if not isinstance(event, StartEvent):
-            continue
-        limit, low, high = limits[tables.labels.index(event.label)], term["low"], term["high"]
+        term, limit = terms[g], limits[z]
+        low, high = term["low"], term["high"]
         if limit["term"] < 0 or term["cap"] > terms["cap"][limit["term"]]:
             limit["term"] = g
         if low > limit["least"] and low == np.floor(low):

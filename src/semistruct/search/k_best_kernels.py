@@ -10,9 +10,9 @@ import numpy as np
 from semistruct.chain.kernels import copy, equal
 from semistruct.compiled import kernel
 from semistruct.rules.event_kernels import ZERO
+from semistruct.search.bound_kernels import a_little_below, every_label, free_best, look_ahead, max_of, sharpen
 from semistruct.search.prefix_kernels import (
     PREFIX,
-    Bound,
     Prefixes,
     advance,
     begin,
@@ -22,17 +22,18 @@ from semistruct.search.prefix_kernels import (
     settle,
     trace_back,
 )
-from semistruct.search.search_kernels import a_little_below, local_scores, look_ahead, relax, too_much
+from semistruct.search.search_kernels import BUDGET, GROWTH, PRICE, local_scores
 
 
 @kernel
 def search_k(scores, bound, track, width, floor, paths, values):
-    """Write the best labellings and their values, -inf where fewer were found; returns whether they are exact."""
-    T, Y = scores.unary.shape
-    room = width * Y
+    """Write the best labellings and their values, -inf where fewer were found; returns (exact or not, its cost)."""
+    T = len(scores.unary)
+    room = width * max_of(bound.many)
     old, trace = begin(bound, track, width), np.empty((T, 2, width), np.int32)
     new = Prefixes(np.empty(room, PREFIX), np.empty((room, track.size), np.int64))
     hits, spare, exact, alive = np.empty(track.hits, np.int64), np.empty(room), True, 1
+    work = 0.0
     for t in range(T):
         n, many, cut = ZERO, 0, floor
         for j in range(2 * alive):
@@ -43,15 +44,18 @@ def search_k(scores, bound, track, width, floor, paths, values):
                     least = min(least, new.state[i].score + new.state[i].rest)
                 cut = max(floor, least)
             y, run = old.state[p].label, old.state[p].run
-            for z in range(Y):
+            work += bound.many[t]
+            for i in range(bound.many[t]):
+                z = bound.label[t, i]
                 if (y == z) != stays:
                     continue
-                s, r = extend((old.state[p], old.rows[p]), scores, bound, track, t, z)
-                if not s + r >= floor or s == -np.inf:
+                s, r, due = extend((old.state[p], old.rows[p]), scores, bound, track, t, z)
+                if not s + r - due >= floor or s == -np.inf:
                     continue
-                if s + r < cut:
+                if s + r - due < cut:
                     many += 1
                     continue
+                work += PRICE
                 for g in range(track.size):
                     new.rows[n, g] = old.rows[p, g]
                 s -= advance(track, scores, t, y, run, z, new.rows[n], hits)
@@ -72,7 +76,7 @@ def search_k(scores, bound, track, width, floor, paths, values):
         if best >= 0:
             values[r], old.state[best].score = old.state[best].score, -np.inf
             trace_back(trace, best, paths[r])
-    return exact
+    return exact, work
 
 
 @kernel
@@ -97,22 +101,28 @@ def merge_best(paths, values, found, value_of):
 def k_best_sequence(scores, track, widths, paths, values):
     """Write the best labellings and their values; returns an upper bound on the value of any labelling."""
     T, Y = scores.unary.shape
-    bound = Bound(np.zeros(Y), np.empty((T, Y)))
-    found, value_of, floor = np.empty((len(paths), T), np.int16), np.empty(len(values)), -np.inf
+    bound, found, work = every_label(T, Y), np.empty((len(paths), T), np.int16), 0.0
+    value_of, floor = np.empty(len(values)), -np.inf
     for r in range(len(values)):
         values[r] = -np.inf
-    values[0], ceiling = relax(scores, track, -np.inf, bound, paths[0])
+    values[0], ceiling = free_best(scores, track, bound, paths[0])
     if ceiling == -np.inf:
         return ceiling
     look_ahead(scores, bound)
     for width in widths:
-        if width > widths[0] and too_much(scores, track, width):
-            break
-        exact = search_k(scores, bound, track, width, floor, found, value_of)
+        exact, spent = search_k(scores, bound, track, width, floor, found, value_of)
         merge_best(paths, values, found, value_of)
         floor = max(floor, a_little_below(values[-1]))
         if exact:
             return values[0]
+        work += spent
+        if work + GROWTH * spent > BUDGET:
+            break
+        for r in range(len(values)):
+            value_of[r] = -np.inf
+        copy(paths[0], found[0])
+        value_of[0], ceiling = sharpen(scores, track, bound, floor, values[0], ceiling, found[0])
+        merge_best(paths, values, found, value_of)
     return ceiling
 
 

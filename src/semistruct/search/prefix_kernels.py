@@ -39,6 +39,7 @@ class Track(NamedTuple):
 
     events      in which only these terms are left
     terms (G,)  TERM records; limits (Y,) LIMIT records
+    starts (G,)  the label whose blocks a term counts, if that is all it does: no more such blocks, no more costs; or -1
     size        of a row
     longest     block lengths above it are all alike
     hits        room for the terms that have an event at one token
@@ -47,6 +48,7 @@ class Track(NamedTuple):
     events: Events
     terms: np.ndarray
     limits: np.ndarray
+    starts: np.ndarray
     size: int
     longest: int
     hits: int
@@ -65,10 +67,17 @@ class Scores(NamedTuple):
 
 
 class Bound(NamedTuple):
-    """On the value of any rest: multiplier (Y,), and ahead (T, Y), the best score of what follows, multipliers paid."""
+    """On the value of labellings, and the labels of those that are worth looking at.
+
+    multiplier (Y,)          paid for every start of a block
+    ahead (T, Y)             the best score of what follows a label, multipliers paid
+    label (T, Y), many (T,)  the labels that token t can have: label[t, :many[t]]
+    """
 
     multiplier: np.ndarray
     ahead: np.ndarray
+    label: np.ndarray
+    many: np.ndarray
 
 
 PREFIX = np.dtype([("score", "f8"), ("rest", "f8"), ("run", "i8"), ("label", "i8"), ("parent", "i8")])
@@ -171,25 +180,59 @@ def cost_at_end(terms, row, n_tokens):
     return cost
 
 
+MATTER = np.dtype([("place", "i8"), ("more", "f8"), ("fewer", "f8")])
+"""A place in the rows at which prefixes differ in what is to come: what one more there, one less, can cost."""
+
+
+@kernel
+def last_starts(bound, last):
+    """last[z] = the last token at which a block of z can begin, -1 if there is none."""
+    for z in range(len(last)):
+        last[z] = -1
+    for t in range(len(bound.many)):
+        others = 2 if t == 0 else bound.many[t - 1]
+        for j in range(bound.many[t]):
+            z = bound.label[t, j]
+            if others > 1 or bound.label[t - 1, 0] != z:
+                last[z] = t
+
+
+@kernel
+def what_matters(track, last, t, matter):
+    """Write the MATTER records of prefixes that end at t; returns how many."""
+    n, G = 0, len(track.terms)
+    for g in range(track.size):
+        more, fewer = np.inf, 0.0  # a mark may cost any amount, a missing one costs nothing
+        if g < G:
+            z = track.starts[g]
+            more = 0.0 if z >= 0 and last[z] <= t else track.terms[g].more
+            fewer = track.terms[g].fewer
+        if more > 0 or fewer > 0:
+            matter[n].place, matter[n].more, matter[n].fewer = g, more, fewer
+            n += 1
+    return n
+
+
 @inlined
-def dominates(terms, new, m, n):
+def dominates(matter, new, m, n):
     """No rest of the sequence can make prefix n better than m: m is ahead by more than its counts can cost it."""
-    if new.state[m].run != new.state[n].run:
-        return False
     lead = new.state[m].score - new.state[n].score
-    for g in range(new.rows.shape[1]):
+    if not lead >= 0 or new.state[m].run != new.state[n].run:
+        return False
+    for j in range(len(matter)):
+        g = matter[j].place
         more = new.rows[m, g] - new.rows[n, g]
-        if g >= len(terms):  # a mark may cost any amount, a missing one costs nothing
-            lead = -np.inf if more > 0 else lead
-        elif more > 0:
-            lead -= more * terms[g].more
+        if more > 0:
+            lead -= more * matter[j].more if matter[j].more > 0 else 0.0
         elif more < 0:
-            lead += more * terms[g].fewer
-    return lead >= 0
+            lead += more * matter[j].fewer if matter[j].fewer > 0 else 0.0
+        if lead < 0:
+            return False
+    return True
 
 
 @inlined
-def enter(terms, new, head, following, n):
+def enter(matter, new, head, following, n):
     """Put prefix n on the list of its label unless one there dominates it; strike those it dominates.
 
     Returns how many prefixes there are more now; the struck ones get the score -inf.
@@ -197,13 +240,13 @@ def enter(terms, new, head, following, n):
     z, change, before, left = new.state[n].label, 1, -1, RIVALS
     m = head[z]
     while m >= 0 and left > 0:
-        if dominates(terms, new, m, n):
+        if dominates(matter, new, m, n):
             return 0
         m, left = following[m], left - 1
     m, left = head[z], RIVALS
     while m >= 0 and left > 0:
         left -= 1
-        if dominates(terms, new, n, m):
+        if dominates(matter, new, n, m):
             new.state[m].score = -np.inf
             change -= 1
             if before < 0:
@@ -217,7 +260,7 @@ def enter(terms, new, head, following, n):
     return change
 
 
-@inlined
+@kernel
 def nth_largest(work, n, rank):
     """The value with `rank` larger ones among work[:n] (Hoare's selection, which reorders them)."""
     low, high = 0, n - 1
@@ -241,13 +284,18 @@ def nth_largest(work, n, rank):
     return work[rank]
 
 
-@inlined
-def keep_best(width, n, new, bound):
-    """Of n >= width prefixes keep those with the highest bounds, the first of equal ones; returns how many."""
-    state = new.state
+@kernel
+def lowest_kept(width, n, new, spare):
+    """The lowest bound of the `width` best of n prefixes."""
     for i in range(n):
-        bound[i] = state[i].score + state[i].rest
-    threshold, kept, ties = nth_largest(bound, n, width - 1), 0, width
+        spare[i] = new.state[i].score + new.state[i].rest
+    return nth_largest(spare, n, width - 1)
+
+
+@inlined
+def keep_best(width, n, new, spare):
+    """Of n >= width prefixes keep those with the highest bounds, the first of equal ones; returns how many."""
+    state, threshold, kept, ties = new.state, lowest_kept(width, n, new, spare), 0, width
     for i in range(n):
         ties -= state[i].score + state[i].rest > threshold
     for i in range(n):
@@ -320,14 +368,16 @@ def trace_back(trace, place, path):
 
 @inlined
 def extend(p, scores, bound, track, t, z):
-    """(score, bound on the rest) of prefix p with label z at t, before the tracked terms are paid for."""
-    state, y = p[0], p[0].label
-    s, r = state.score + scores.unary[t, z], state.rest + bound.ahead[t, z]
+    """(score, bound on the rest, part of the costs) of prefix p with label z at t; the score is before all costs."""
+    state, y, limit = p[0], p[0].label, track.limits[z]
+    s, r, due = state.score + scores.unary[t, z], state.rest + bound.ahead[t, z], 0.0
     if t > 0:
         s += scores.step[scores.kind[t], y, z]
     if y != z:
-        r -= used_credit(bound.multiplier[z], track.limits[z], p[1])
-    return s, r
+        r -= used_credit(bound.multiplier[z], limit, p[1])
+        if limit.term >= 0 and p[1][limit.term] >= limit.most:
+            due = limit.most_price
+    return s, r, due
 
 
 @inlined
@@ -340,7 +390,7 @@ def best_prefix(state, n):
     return best
 
 
-@inlined
+@kernel
 def tracked_cost(track, scores, path):
     """What the tracked terms cost for a whole labelling."""
     row, hits = np.zeros(track.size, np.int64), np.empty(track.hits, np.int64)
