@@ -396,6 +396,13 @@ def test_odd_words_survive_the_file(word):
         assert Rules.from_text(text if certain else uncommented(text)).rules == (rule,)
 
 
+def test_a_label_called_all_is_one_label():
+    rule = AtMostOnce(["all"])
+    evidence = Seen([["x"]], [["all"]], [], [], [], ["all", "b"]).evidence(rule)
+    suggested = Suggestions([Suggestion(rule, evidence, True)], ("all", "b"), 1, 0, True)
+    assert Rules.from_text(suggested.to_yaml()).rules == (rule,)
+
+
 # ---- the whole
 
 

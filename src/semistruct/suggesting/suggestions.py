@@ -100,8 +100,8 @@ def _rule(one: Suggestion) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    """The value of an entry; a list of one is that one."""
-    return _flow(value[0] if isinstance(value, list) and len(value) == 1 else value)
+    """The value of an entry; a list of one is that one, but a label called `all` is not all labels."""
+    return _flow(value[0] if isinstance(value, list) and len(value) == 1 and value != ["all"] else value)
 
 
 def _flow(value: Any) -> str:
