@@ -6,8 +6,8 @@
     python benchmarks/rules.py speed         decoding under rules: `obeying.py`, likewise
 
 trust and unlabelled draw labelled sequences from the training part and report on at most 150 others of it; C is 0.5,
-the point of the path and the weights of rules are chosen without dev data.  A corrupted rule has a wrong label, says the
-opposite, or is too general.
+the point of the path and the weights of rules are chosen without dev data.  A corrupted rule has a wrong label, says
+the opposite, or is too general.
 """
 
 from __future__ import annotations

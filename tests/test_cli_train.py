@@ -77,7 +77,7 @@ def test_training_reports_as_json(good, home, tmp_path):
     result = json.loads(good(*train(home, tmp_path / "m", "-d", home / "dev.tsv", "--json")))
     assert result.keys() == {
         "model", "method", "seconds", "data", "metric", "token_accuracy", "C", "search", "stop", "history", "path",
-        "explanation", "labels", "features",
+        "explanation", "labels", "features", "trust",
     }  # fmt: skip
     assert result["method"] == "annealed"
     assert result["stop"] == "finished"
@@ -408,9 +408,10 @@ def test_the_rules_of_a_model_are_shown(good, home):
     rules = Rules.from_file("citations")
     shown = json.loads(good("dump", home / "refs.model", "-k", 1, "--json"))
     assert shown["params"]["rules"] == json.loads(json.dumps(rules.to_dict()))
-    assert shown["rules"] == [rule.text for rule in rules.rules]
-    out = good("dump", home / "refs.model", "-k", 1)
-    assert all(f"rule: {rule.text}\n" in out for rule in rules.rules)
+    trust = load(home / "refs.model").card_["trust"]
+    assert [row["rule"] for row in shown["rules"]] == [row["rule"] for row in trust] == [rule.text for rule in rules]
+    out = " ".join(good("dump", home / "refs.model", "-k", 1).split())
+    assert all(f"rule: {rule.text} (weight " in out for rule in rules.rules)
     assert "Rules(" not in out
 
 

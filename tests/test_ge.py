@@ -260,7 +260,7 @@ ASIDE = {
     "instance": StartsWith("author", name="odd"),
     "once": AtMostOnce(name="odd"),
     "count": Count({"date": 2}, name="odd"),
-    "length": MinLength(2, name="odd"),
+    "length": MinLength(2, name="odd", weight=5),
     "function": Function(lambda x, y: 0, name="odd"),
 }
 
@@ -276,7 +276,7 @@ def test_rules_that_are_not_about_shares_are_obeyed_only_in_prediction(kind):
 
 
 def test_rules_about_words_become_rules_about_shares():
-    words = Words(["."], are="date")
+    words = Words(["."], are="date", weight=5)
     model, same = (
         fit(params={"rules": Rules([rule])}) for rule in (words, words.model_copy(update={"level": "corpus"}))
     )

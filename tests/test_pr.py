@@ -273,7 +273,7 @@ def test_an_interrupted_fit_leaves_a_usable_model(method):
 # ---- what is set aside, and what is refused
 
 ASIDE = {
-    "MinLength": MinLength(2, name="odd"),
+    "MinLength": MinLength(2, name="odd", weight=5),
     "Order": Order(["author", "date"], name="odd"),
     "labels": AtMostOnce(counting="labels", name="odd"),
     "function": Function(lambda x, y: 0, name="odd"),

@@ -252,6 +252,7 @@ def test_texts_come_back_with_all_their_white_space(tmp_path):
     assert again.labels == labels
 
 
+@pytest.mark.filterwarnings("ignore:.* are also in the data that the model was trained on")
 def test_commands_read_and_write_documents(good, run, model, tmp_path):
     good("data", "make", "citations", "-n", 4, "--to", "spacy", "-o", tmp_path / "x.spacy")
     good("predict", model, tmp_path / "x.spacy", "-o", tmp_path / "y.spacy")

@@ -275,7 +275,7 @@ def test_candidates_about_words(seen):
             assert all(len({i for i, y in here if y == z}) > 1 for z in rule["are"])
         for word in rule.get("words", ()):
             assert any(c.isalnum() for c in word)
-            n = sum(any(brute.is_listed(token, [word]) for token in x) for x in seen.pool)
+            n = sum(any(brute.is_word(token, word, {}) for token in x) for x in seen.pool)
             assert n >= 3 or not seen.pool
 
 

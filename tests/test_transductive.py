@@ -394,7 +394,7 @@ ASIDE = [
     Proportion({"author": 0.3}, name="the odd one"),
     ChangeOnlyOn("punctuation", fraction=0.01, name="the odd one"),
     Words(["pp"], are="pages", level="corpus", name="the odd one"),
-    Count({"author": 2}, of="tokens", level="instance", name="the odd one"),
+    Count({"author": 2}, of="tokens", level="instance", name="the odd one", weight=5),
     Function(lambda tokens, labels: 0.0, name="the odd one"),
 ]
 

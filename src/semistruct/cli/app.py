@@ -71,7 +71,7 @@ Example: -f default -f 'lexicon(names.txt)'"""
 RULES_EPILOG = """Example: semistruct rules citations --on refs.tsv
 
 Rules that come with semistruct: apartments, apartments-daso, apartments-prototypes, citations, citations-ap,
-citations-codl, citations-daso, headers. A file of that name in the working directory takes precedence."""
+citations-codl, citations-daso, headers, names. A file of that name in the working directory takes precedence."""
 
 
 @app.callback(invoke_without_command=True)

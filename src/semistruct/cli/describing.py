@@ -63,12 +63,22 @@ def dump(model: Path, k: int, trust: list[str] | None = None) -> dict[str, Any]:
         "card": estimator.card_,
         "method": type(estimator).__name__,
         "params": estimator.description()["params"],
-        "rules": None if found.rules is None else [rule.text for rule in found.rules],
+        "rules": None if found.rules is None else _rules(estimator),
         "tokens": estimator.tokens_,
         "features": found.encoder.features and list(found.encoder.features.specs),
         "heaviest": found.heaviest(k),
         "steps": sorted(steps, key=lambda step: -abs(step[1]))[:k],
     }
+
+
+def _rules(estimator: SequenceLabeller) -> list[dict[str, Any]]:
+    """The rules with their weights and why they weigh that, as far as the card tells; faded ones among them."""
+    told = estimator.card_.get("trust")
+    keys = {"rule": str, "weight": int | float | str, "why": str}
+    rows = told if isinstance(told, list) else []
+    if rows and all(isinstance(row, dict) and all(isinstance(row.get(k), t) for k, t in keys.items()) for row in rows):
+        return [{key: row[key] for key in keys} for row in rows]
+    return [{"rule": rule.text, "weight": rule.shown_weight, "why": ""} for rule in estimator.model_.rules or ()]
 
 
 def dump_report(result: dict[str, Any]) -> Iterator[Any]:
@@ -81,9 +91,10 @@ def dump_report(result: dict[str, Any]) -> Iterator[Any]:
         yield Text(f"{key}: {shown}")
     yield Text(f"features: {' '.join(result['features'] or ['as given'])}")
     yield Text(f"tokens: {result['tokens']}")
-    for row in result["card"].get("trust", ()):
+    for row in result["rules"] or ():
         weight = row["weight"] if isinstance(row["weight"], str) else f"{row['weight']:.1f}"
-        yield Text(f"rule: {row['rule']} (weight {weight}: {row['why']})")
+        why = f": {row['why']}" if row["why"] else ""
+        yield Text(f"rule: {row['rule']} (weight {weight}{why})")
     for title, rows in [
         *result["heaviest"].items(),
         ("transitions from label to label, after any token", result["steps"]),

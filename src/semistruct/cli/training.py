@@ -63,8 +63,8 @@ def train(
     from_rules = issubclass(chosen, PathMethod) and params["rules"] is not None
     for corpus in filter(None, (data.labelled, data.dev)):
         if corpus is data.labelled and from_rules and not corpus.label_set:
-            notices.tell([f"{corpus.source}: no token has a label, so {name} learns from the rules alone"])
-        elif not corpus.label_set:
+            continue
+        if not corpus.label_set:
             hint = "; is there a TAB between each token and its label?" if corpus.examples[0].token_lines else ""
             raise DataError.at(corpus.source, None, f"no token has a label{hint}")
     estimator: Any = chosen(**_accepted(name, params))
@@ -195,6 +195,8 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
         f"learned {len(result['labels'])} labels from {about['sequences']} sequences{pool} "
         f"in {result['seconds']:.1f} s with {result['features']} features"
     )
+    if "train" not in result["token_accuracy"]:
+        yield "no token has a label, so the rules alone say what there is to learn"
     yield from _path_report(result) if result["path"] else _supervised_report(result)
     chosen_by = [METRICS[name] for name in dict.fromkeys((result["metric"], "token"))]
     for row in result["search"] or ():
