@@ -24,7 +24,8 @@ PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
 CORE, EVERYTHING = ".", ".[dev,spacy,bench,docs]"
 KERNEL_TESTS = (
-    "chain", "posterior", "rule_tables", "rule_search", "switching", "projection", "transductive", "sdm", "multiclass",
+    "chain", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching", "projection",
+    "transductive", "sdm", "multiclass",
 )  # fmt: skip
 
 
