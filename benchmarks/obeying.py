@@ -28,7 +28,7 @@ import numpy as np
 from semistruct import SSVM, Rules, read
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.features import Encoder
-from semistruct.fitting.trust import weight_by_labels
+from semistruct.fitting.trust import strength_by_labels
 from semistruct.search import best
 from semistruct.search.best import find_best
 
@@ -130,7 +130,7 @@ def learned(name, seen, n, X, rules, **params):
     model = SSVM(**params).fit([tokens[i] for i in chosen], [labels[i] for i in chosen]).model_
     rules = Rules(rules.rules, model.labels)
     return Task(name, X, model.labels, model.encoder.transform(X), model.weights,
-                {SOFT: rules.softened(weight_by_labels(n)), HARD: hardened(rules)})  # fmt: skip
+                {SOFT: rules.softened(strength_by_labels(n)), HARD: hardened(rules)})  # fmt: skip
 
 
 def citations(n):
@@ -150,7 +150,7 @@ def made(Y, T, n):
     batch = Encoder(None, [f"{k}" for k in range(200)]).transform(X)
     weights = ChainWeights(rng.normal(0, 1, (batch.n_features, Y)), rng.normal(0, 1, (batch.n_kinds, Y, Y)))
     yield Task(f"{Y} labels, {T} tokens, random", X, tuple(fields.labels), batch, weights,
-               {SOFT: rules.softened(weight_by_labels(FEW)), HARD: hardened(rules)})  # fmt: skip
+               {SOFT: rules.softened(strength_by_labels(FEW)), HARD: hardened(rules)})  # fmt: skip
 
 
 PARTS = {

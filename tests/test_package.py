@@ -3,9 +3,11 @@
 import doctest
 import pkgutil
 import re
+import runpy
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 import typer
@@ -131,3 +133,10 @@ def test_help_names_all_corpora():
     assert named(commands["reproduce"]) - {"or"} == set(RULES)
     assert {name for name, corpus in CORPORA.items() if corpus.convert} == named(data["get"]) & set(CORPORA)
     assert set(GENERATORS) == named(data["make"]) & {*GENERATORS, *CORPORA}
+
+
+@pytest.mark.parametrize("file", sorted((Path(__file__).parents[1] / "benchmarks").glob("*.py")), ids=lambda f: f.stem)
+def test_benchmarks_find_what_they_import(file, monkeypatch):
+    pytest.importorskip("pycrfsuite")
+    monkeypatch.syspath_prepend(str(file.parent))
+    runpy.run_path(str(file), run_name="imported")

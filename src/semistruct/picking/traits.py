@@ -125,8 +125,8 @@ def _name(trait: Any) -> str:
         return f'"{shortened(trait, 20)}"'
     first, second = (shortened(shape, 20) for shape in trait)
     if first and second:
-        return f"words like {first} {second}"
-    return f"a beginning like {second}" if second else f"an end like {first}"
+        return f"words of the shapes {first} {second}"
+    return f"a first word of the shape {second}" if second else f"a last word of the shape {first}"
 
 
 def _ruled(X: Sequence[Any], n: int, rules: Rules | None) -> tuple[csr_array, list[str]]:
