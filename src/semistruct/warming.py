@@ -22,8 +22,9 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.compiled import is_cached
 from semistruct.rules import Rules
 from semistruct.search.best import find_best, tracked
+from semistruct.search.bound_kernels import sharpen
 from semistruct.search.prefix_kernels import Bound, Scores
-from semistruct.search.search_kernels import search
+from semistruct.search.search_kernels import search_sequences
 from semistruct.switching.matching import Matcher
 from semistruct.switching.span_kernels import switch_spans
 
@@ -36,10 +37,10 @@ TABLES = Rules.from_text("rules: [starts_with: a]").compile([["word"]], ["a", "b
 
 
 def _search() -> None:
-    """The search under rules: first its largest part, which the other process comes to last."""
+    """The search under rules: first the part that the other process comes to last."""
     scores = Scores(np.zeros((1, 2)), np.zeros((1, 2, 2)), np.zeros(1, np.int16), 0)
     bound = Bound(np.zeros(2), np.zeros((1, 2)), np.zeros((1, 2), np.int64), np.ones(1, np.int64))
-    search(scores, bound, tracked(TABLES), 4, 0.0, np.zeros(1, np.int16))
+    sharpen(scores, tracked(TABLES), bound, 0.0, 0.0, 0.0, np.zeros(1, np.int16))
     find_best(BATCH, WEIGHTS, TABLES, n_jobs=1)
 
 
@@ -49,7 +50,7 @@ def _switching() -> None:
 
 
 PARTS: dict[str, tuple[Callable[..., object], Callable[[], None]]] = {
-    "search": (search, _search),
+    "search": (search_sequences, _search),
     "switching": (switch_spans, _switching),
 }
 """Parts by name: a kernel that tells whether the part has been compiled, and what compiles all of it."""
