@@ -146,7 +146,10 @@ def trust(args: argparse.Namespace) -> None:
                     scores.append(model.score(*report, rules=True))
                 found.append(scores)
                 print(f"{name}, {n} labels, draw {seed + 1} of {args.draws}:", *scores, file=sys.stderr)
-            print(f"| {name} | {n} | " + " | ".join(cell(list(column)) for column in zip(*found)) + " |", flush=True)
+            print(
+                f"| {name} | {n} | " + " | ".join(cell(list(column)) for column in zip(*found, strict=True)) + " |",
+                flush=True,
+            )
 
 
 def unlabelled(args: argparse.Namespace) -> None:

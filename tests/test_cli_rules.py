@@ -64,11 +64,11 @@ def test_shipped_rules_by_name(good, name):
 def test_rules_on_data(good, home):
     out = good("rules", home / "rules.yaml", "--on", home / "data.jsonl")
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert "1 starts with a 2 2 100.0%" in lines
-    assert "! 2 pp is b 2 1 50.0%" in lines
-    assert "3 pp or xx is c 3 2 66.7%" in lines
-    assert "5 order b, c 0 0 -" in lines
-    assert "! the labelled data often breaks this rule" in lines
+    assert "1 starts with a 2 2 100.0% true" in lines
+    assert "2 pp is b 2 1 50.0% broken" in lines
+    assert "3 pp or xx is c 3 2 66.7% true" in lines
+    assert "5 order b, c 0 0 - unseen" in lines
+    assert "broken: it is hard, but the labelled data does not always obey" in lines
     assert f"{home / 'data.jsonl'}:2, token 3: B/a xx/c »pp/c«" in lines
     assert "blocks" not in out
     assert "share of a: 0.5, wanted at least 0.9" in lines

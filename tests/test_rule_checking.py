@@ -28,6 +28,7 @@ from semistruct.rules import (
     Words,
 )
 from semistruct.rules.checking import check_rules
+from semistruct.rules.credibility import Credibility
 
 LABELS = ["a", "b", "c"]
 WORDS = ["x", "X", "w1", "22", ".", ","]
@@ -120,7 +121,7 @@ def test_cases_are_those_of_a_recount(rule, cases, data):
     assert {example.sequence for example in found.examples} == set(broken)
     assert check.obeying == len(known) - len(broken) * (rule.level == "instance")
     if rule.level == "instance":
-        assert found.flag == (n >= 5 and good / n < 0.95)
+        assert found.verdict == (Credibility(n, good).kind if n else "unseen")
     for example in found.examples:
         i, start = example.sequence, example.start
         assert broken[i][0] in (example.position, None)
@@ -148,31 +149,34 @@ def test_values_of_corpus_rules(data, shares):
     of_words = [z == "a" for word, z in tokens if word in "xX"]
     assert words.measures[0].value == pytest.approx(sum(of_words) / len(of_words) if of_words else 1)
     assert own.measures[0].value == pytest.approx(sum(z == "c" for _, z in tokens) / len(pairs))
-    assert not share.flag or not low - 0.05 <= measured <= high + 0.05
+    assert share.verdict == "true" or not low - 0.05 <= measured <= high + 0.05
 
 
-def flags(*rules, X, y):
-    return [rule.flag for rule in check_rules(Rules(rules, LABELS), X, y).rules]
+def verdicts(*rules, X, y):
+    return [rule.verdict for rule in check_rules(Rules(rules, LABELS), X, y).rules]
 
 
-def test_flags():
+def test_verdicts():
     X, y = [["x"]] * 20, [["a"]] * 19 + [["b"]]
     soft, hard = StartsWith("a"), StartsWith("a", weight="hard")
-    assert flags(soft, hard, X=X, y=y) == [False, True]
-    assert flags(soft, X=X[1:], y=y[1:]) == [True]
-    assert flags(soft, X=X[:4], y=[["b"]] * 4) == [False]
-    assert flags(soft, X=X[:5], y=[["b"]] * 5) == [True]
+    assert verdicts(soft, hard, Words("y", are="a"), X=X, y=y) == ["true", "broken", "unseen"]
+    assert verdicts(hard, X=X[:19], y=y[:19]) == ["true"]
+    assert verdicts(soft, X=X, y=[["a"]] * 15 + [["b"]] * 5) == ["loose"]
+    assert verdicts(soft, X=X[:4], y=[["b"]] * 4) == ["false"]
 
 
-def test_flags_of_corpus_rules_allow_for_chance():
+def test_verdicts_on_corpus_rules_allow_for_chance():
+    def far(*rules, X, y):
+        return [verdict == "far" for verdict in verdicts(*rules, X=X, y=y)]
+
     X, y = [["x"] * 10] * 40, [["a"] * 4 + ["b"] * 6] * 40
-    assert flags(Proportion({"a": 0.4}), Proportion({"a": 0.36}), Proportion({"a": 0.34}), X=X, y=y) == [0, 0, 1]
-    assert flags(Proportion({"a": (0.46, None)}), Proportion({"a": (None, 0.36)}), X=X, y=y) == [1, 0]
+    assert far(Proportion({"a": 0.4}), Proportion({"a": 0.36}), Proportion({"a": 0.34}), X=X, y=y) == [0, 0, 1]
+    assert far(Proportion({"a": (0.46, None)}), Proportion({"a": (None, 0.36)}), X=X, y=y) == [1, 0]
     uneven = [["a"] * 10, ["b"] * 10] * 2
-    assert flags(Proportion({"a": 0.2}), X=X[:4], y=uneven) == [False]  # half, give or take a quarter
-    assert flags(Proportion({"a": 0.2}), X=X, y=uneven * 10) == [True]
-    assert flags(Proportion({"a": 0.9}), X=X[:1], y=y[:1]) == [False]
-    assert flags(Count({"a": 4.1}, of="tokens"), Count({"a": 4.3}, of="tokens"), X=X, y=y) == [False, True]
+    assert far(Proportion({"a": 0.2}), X=X[:4], y=uneven) == [False]  # half, give or take a quarter
+    assert far(Proportion({"a": 0.2}), X=X, y=uneven * 10) == [True]
+    assert far(Proportion({"a": 0.9}), X=X[:1], y=y[:1]) == [False]
+    assert far(Count({"a": 4.1}, of="tokens"), Count({"a": 4.3}, of="tokens"), X=X, y=y) == [False, True]
 
 
 def test_the_worst_sequences_are_shown():

@@ -28,6 +28,7 @@ from semistruct.rules import (
     StartsWith,
     Words,
 )
+from semistruct.rules.credibility import Credibility
 from semistruct.search.best import find_best
 
 TOL = 1e-6  # of scores with hard penalties
@@ -406,7 +407,7 @@ def test_only_weights_that_were_left_open_are_softened():
 
 
 def test_few_labels_trust_rules_more():
-    first = trust.Evidence(4, 4).weight(40 / sqrt(4))
+    first = Credibility(4, 4).weight(40 / sqrt(4))
     assert weights_of(fitted(*MIXED).model_.rules) == [first, "hard", 1000, 7, 1000, 40 / sqrt(4)]
     many = SSVM(features=["word"], rules=Rules(MIXED)).fit(X[:1] * 1700, Y[:1] * 1700)
     assert weights_of(many.model_.rules)[-1] == 1.0
@@ -429,7 +430,7 @@ def test_dev_data_choose_the_strength(name):
     """The best on the dev data; of several, the largest."""
     dev_X, dev_Y = DEV[name]
     estimator = fitted(StartsWith("title"), C=5.0)
-    unseen = trust.Trust(Rules([StartsWith("title")]), (trust.Evidence(),))
+    unseen = trust.Trust(Rules([StartsWith("title")]), (Credibility(),))
 
     def accuracy(weight):
         rules = Rules([StartsWith("title", weight=weight)])

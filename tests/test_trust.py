@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from semistruct import CODL, SSVM, AnnealedSSVM, Rules, load, make_citations
 from semistruct.errors import RuleWarning
-from semistruct.fitting.trust import CASES, KINDS, MOST, PRIOR, SURE, Evidence, Trust, strength_by_labels
+from semistruct.fitting.trust import SURE, Trust, strength_by_labels
 from semistruct.rules import AtMostOnce, Function, Proportion, StartsWith, Words
-from semistruct.rules.checking import check_rules, count_cases
+from semistruct.rules.checking import check_rules
+from semistruct.rules.credibility import CASES, KINDS, MOST, PRIOR, Credibility
 
 TRAIN, POOL = make_citations(12, seed=3), make_citations(40, seed=4)
 LABELS = sorted({*TRAIN.label_set, "editor"})
@@ -22,15 +23,15 @@ FALSE = Words(["the", "and", "of", ",", "."], are="volume")
 QUICK = {"C": 0.5, "schedule": [1.0, 10.0], "rounds": 1}
 
 
-def by_integration(evidence):
+def by_integration(known):
     """The most probable kind, by adding up the beta distributions on a grid."""
     p = (np.arange(20_000) + 0.5) / 20_000
-    broken = evidence.applies - evidence.obeys + evidence.doubt
+    broken = known.applies - known.obeys + known.doubt
 
     def chance(kind):
         a, b = KINDS[kind]
         density = p ** (a - 1) * (1 - p) ** (b - 1)
-        return PRIOR[kind] * float(np.mean(density * p**evidence.obeys * (1 - p) ** broken) / np.mean(density))
+        return PRIOR[kind] * float(np.mean(density * p**known.obeys * (1 - p) ** broken) / np.mean(density))
 
     found = {kind: chance(kind) for kind in KINDS}
     return found, max(found, key=found.__getitem__)
@@ -38,10 +39,10 @@ def by_integration(evidence):
 
 @given(st.integers(0, 40), st.integers(0, 40), st.floats(0, 1))
 def test_the_kind_is_the_most_probable_one(obeys, broken, doubt):
-    evidence = Evidence(obeys + broken, obeys, doubt)
-    found, kind = by_integration(evidence)
+    known = Credibility(obeys + broken, obeys, doubt)
+    found, kind = by_integration(known)
     if sorted(found.values())[-1] > 1.01 * sorted(found.values())[-2]:
-        assert evidence.kind == kind
+        assert known.kind == kind
 
 
 @pytest.mark.parametrize(
@@ -50,22 +51,22 @@ def test_the_kind_is_the_most_probable_one(obeys, broken, doubt):
      (100, 99, "true"), (1000, 800, "loose"), (1000, 100, "false")],
 )  # fmt: skip
 def test_a_few_cases_decide(applies, obeys, kind):
-    evidence = Evidence(applies, obeys)
-    assert evidence.kind == kind
+    known = Credibility(applies, obeys)
+    assert known.kind == kind
     odds = log((obeys + CASES[0]) / (applies - obeys + CASES[1]))
     wanted = {"true": 7 * min(odds / log(CASES[0]), MOST), "loose": odds / 2, "false": 0.0}[kind]
-    assert evidence.weight(7.0) == pytest.approx(wanted)
+    assert known.weight(7.0) == pytest.approx(wanted)
 
 
 def test_a_rule_without_cases_weighs_the_strength():
-    assert Evidence().weight(5.0) == pytest.approx(5.0)
+    assert Credibility().weight(5.0) == pytest.approx(5.0)
     assert [strength_by_labels(n) for n in (1, 4, 1600, 10**6)] == [40.0, 20.0, 1.0, 1.0]
 
 
 @given(st.integers(0, 300), st.integers(0, 30))
 def test_more_cases_that_obey_never_weigh_less(obeys, broken):
     kinds = ["false", "loose", "true"]
-    less, more = Evidence(obeys + broken, obeys), Evidence(obeys + broken + 1, obeys + 1)
+    less, more = Credibility(obeys + broken, obeys), Credibility(obeys + broken + 1, obeys + 1)
     assert kinds.index(less.kind) <= kinds.index(more.kind)
     assert less.weight(3.0) <= more.weight(3.0)
 
@@ -76,9 +77,8 @@ def test_cases_are_those_of_the_check():
     labels = rules.all_labels(LABELS)
     checked = check_rules(rules, TRAIN.tokens, rows, labels)
     wanted = [(rule.applies, rule.obeys) for rule in checked.rules]
-    assert count_cases(rules, TRAIN.tokens, rows, labels) == wanted
     trust = Trust.of(rules, [(TRAIN.tokens, rows), None, (TRAIN.tokens, rows)], labels)
-    assert [(one.applies, one.obeys) for one in trust.evidence] == [(2 * n, 2 * k) for n, k in wanted]
+    assert [(one.applies, one.obeys) for one in trust.credibility] == [(2 * n, 2 * k) for n, k in wanted]
 
 
 def nothing(tokens, labels):
@@ -154,11 +154,11 @@ def test_many_false_rules_are_told_in_few_lines():
     assert texts[-1] == "3 more rules are probably false"
 
 
-def test_dev_data_is_evidence_too():
+def test_dev_data_is_known_too():
     few = (TRAIN.tokens[:1], TRAIN.labels[:1])
     rules = Rules([Words(["pp", "pages"], are="volume")], LABELS)
-    alone = Trust.of(rules, [few], LABELS).evidence[0]
-    both = Trust.of(rules, [few, (POOL.tokens, POOL.labels)], LABELS).evidence[0]
+    alone = Trust.of(rules, [few], LABELS).credibility[0]
+    both = Trust.of(rules, [few, (POOL.tokens, POOL.labels)], LABELS).credibility[0]
     assert both.applies > alone.applies
     assert both.kind == "false"
 

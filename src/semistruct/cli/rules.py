@@ -21,6 +21,13 @@ from semistruct.rules.base import weight_text
 from semistruct.rules.checking import check_rules
 from semistruct.rules.contradictions import contradictions
 
+VERDICTS = {
+    "loose": "so many cases do not obey that training gives it a small weight",
+    "false": "so few cases obey that training leaves it out, unless it has a weight",
+    "broken": "it is hard, but the labelled data does not always obey",
+    "far": "what it says of the whole corpus is far from what the labelled data shows",
+}
+
 
 def describe(path: str) -> dict[str, Any]:
     """The rules of a file in words and as data."""
@@ -62,17 +69,18 @@ def check(path: str, corpus: Corpus, n_examples: int) -> dict[str, Any]:
 
 
 def check_report(result: dict[str, Any]) -> Iterator[Any]:
-    table = Table(*_columns("", "", "rule", "applies", "holds", "share"), box=None, pad_edge=False)
+    table = Table(*_columns("", "rule", "applies", "holds", "share", "verdict"), box=None, pad_edge=False)
     for number, rule in enumerate(result["rules"], 1):
         share = "-" if rule["share"] is None else f"{rule['share']:.1%}"
-        cells = [str(rule["applies"]), str(rule["obeys"]), share]
-        table.add_row("!" if rule["flag"] else "", str(number), Text(rule["text"]), *cells, style=_style(rule))
+        cells = [str(rule["applies"]), str(rule["obeys"]), share, rule["verdict"]]
+        table.add_row(str(number), Text(rule["text"]), *cells, style=_style(rule))
     yield table
-    if any(rule["flag"] for rule in result["rules"]):
-        yield Text("! the labelled data often breaks this rule", style="bold red")
+    for verdict in dict.fromkeys(rule["verdict"] for rule in result["rules"]):
+        if verdict in VERDICTS:
+            yield Text(f"{verdict}: {VERDICTS[verdict]}", style=_style({"verdict": verdict}))
     for number, rule in enumerate(result["rules"], 1):
         several = len(rule["measures"]) > 1
-        if not (several or rule["flag"] or rule["examples"]):
+        if not (several or rule["verdict"] == "far" or rule["examples"]):
             continue
         yield Text(f"\n{number} {rule['text']}", style=_style(rule) or "bold")
         for measure in rule["measures"]:
@@ -147,7 +155,7 @@ def _columns(*names: str) -> list[Column]:
 
 
 def _style(rule: dict[str, Any]) -> str:
-    return "bold red" if rule["flag"] else ""
+    return "bold red" if rule["verdict"] in ("false", "broken", "far") else ""
 
 
 def _range(measure: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from semistruct.fitting.trust import strength_by_labels
 from semistruct.model import Model
 from semistruct.rules import Rule, Rules
+from semistruct.rules.credibility import Credibility
 from semistruct.rules.files import dump_rule
 
 EXAMPLES = 2  # changes that are shown of each rule
@@ -87,8 +88,8 @@ def effects_of(
 def weighed_like(rules: Rules, model: Model, n_labelled: int) -> Rules:
     """Rules without a weight with that which they have in the model, or with that of a rule without labelled cases."""
     known = {_content(rule): rule.cost for rule in model.rules or ()}
-    strength = strength_by_labels(n_labelled)
-    return rules.weighted([known.get(_content(rule), strength) for rule in rules])
+    unseen = Credibility().weight(strength_by_labels(n_labelled))
+    return rules.weighted([known.get(_content(rule), unseen) for rule in rules])
 
 
 def _content(rule: Rule) -> str:

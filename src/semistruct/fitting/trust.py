@@ -1,18 +1,12 @@
 """How far rules are trusted: the weights of instance rules without a weight.
 
-The evidence for a rule are its cases in the labelled data and in dev data: how many there are, and how many obey
-(`rules.checking`).  If there is none, the pool can raise a doubt: the share of the cases there in which the supervised
-model is sure of a label that breaks the rule.  Rules are of three kinds, and by Bayes' rule the evidence says which is
-the most probable:
+A rule is as credible as its cases in the labelled data and in dev data say (`rules.credibility`).  If there is none,
+the pool can raise a doubt: the share of the cases there in which the supervised model is sure of a label that breaks
+the rule.  False rules fade: they are left out.
 
-    true   nearly all cases obey; most rules that people write are of this kind.  It weighs  strength * odds
-    loose  most cases obey.  It weighs  odds / 2
-    false  few cases obey.  It fades: it is left out
-
-where odds is the logarithm of the odds that a case obeys, for true rules relative to that of a rule without cases.  The
-strength is less the more labels there are, as a model that has learned from many knows the exceptions better than the
-rules do; in prediction it is what is best on dev data, if there is some.  Only true rules are used in matching: what is
-learned from the pool repeats the mistakes of the others.
+The strength of true rules is less the more labels there are, as a model that has learned from many knows the exceptions
+better than the rules do; in prediction it is what is best on dev data, if there is some.  Only true rules are used in
+matching: what is learned from the pool repeats the mistakes of the others.
 """
 
 from __future__ import annotations
@@ -20,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import lgamma, log, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -35,14 +29,11 @@ from semistruct.fitting.task import Task
 from semistruct.model import Model
 from semistruct.rules import Rules
 from semistruct.rules.base import OPEN_WEIGHT, weight_text
-from semistruct.rules.checking import count_cases
+from semistruct.rules.cases import CaseCounter, count
+from semistruct.rules.credibility import Credibility
 from semistruct.rules.events import TokenEvent
+from semistruct.rules.vocabulary.function import Function
 
-PRIOR = {"true": 0.75, "loose": 0.15, "false": 0.1}
-KINDS = {"true": (30.0, 1.0), "loose": (8.0, 2.0), "false": (1.0, 3.0)}
-"""Of which cases, obeying and not, a rule of this kind reminds (the parameters of a beta distribution)."""
-CASES = (9.0, 1.0)  # that every rule seems to have had, for its odds
-MOST = 3.0  # of the odds, relative to a rule without cases
 TOLD = 5  # rules that are told to be false, one by one
 SURE = 0.5  # the margin from which on the model is sure; one token costs 1 in training
 GRID = (1.0, 2.0, 4.0, 8.0, 16.0, OPEN_WEIGHT)  # of strengths to try on dev data
@@ -55,40 +46,11 @@ def strength_by_labels(n_labelled: int) -> float:
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """What is known of one rule."""
-
-    applies: int = 0
-    obeys: int = 0
-    doubt: float = 0.0
-
-    @property
-    def kind(self) -> str:
-        broken = self.applies - self.obeys + self.doubt
-        return max(KINDS, key=lambda kind: log(PRIOR[kind]) + _log_chance(KINDS[kind], self.obeys, broken))
-
-    def weight(self, strength: float) -> float:
-        """0 for a rule that fades."""
-        odds = max(log((self.obeys + CASES[0]) / (self.applies - self.obeys + CASES[1])), 0.0)
-        if self.kind == "true":
-            return strength * min(odds / log(CASES[0] / CASES[1]), MOST)
-        return odds / 2 if self.kind == "loose" else 0.0
-
-    @property
-    def why(self) -> str:
-        if self.applies:
-            return f"{self.obeys} of {self.applies} labelled cases obey"
-        return "no labelled case" + (
-            f", and the model doubts {self.doubt:.0%} of those in the pool" if self.doubt else ""
-        )
-
-
-@dataclass(frozen=True)
 class Trust:
-    """Rules, and the evidence for each."""
+    """Rules, and how credible each is."""
 
     rules: Rules
-    evidence: tuple[Evidence, ...]
+    credibility: tuple[Credibility, ...]
 
     @classmethod
     def of(cls, rules: Rules | None, data: Iterable[Pairs | None], labels: Sequence[str]) -> Trust:
@@ -97,16 +59,19 @@ class Trust:
         counts = np.zeros((len(rules), 2), np.int64)
         for X, y in filter(None, data):
             if form_of(X) == "tokens":
-                counts += np.array(count_cases(rules, X, y, labels), np.int64).reshape(-1, 2)
-        return cls(rules, tuple(Evidence(int(n), int(k)) for n, k in counts))
+                counter = CaseCounter(X, y)
+                for r, rule in enumerate(rules):
+                    if not isinstance(rule, Function):  # of a user: it has no cases
+                        counts[r] += count(counter.of(rule, labels))
+        return cls(rules, tuple(Credibility(int(n), int(k)) for n, k in counts))
 
     def doubted(self, task: Task, chain: ChainWeights, n_jobs: int | None) -> Trust:
         """With the doubts of a model about rules for single tokens without a labelled case, whose labels it knows."""
         seen = {task.labels[y] for y in np.unique(task.known) if y != UNKNOWN}
-        open_ = [r for r, one in enumerate(self.evidence) if not one.applies and self._is_about_tokens(r, seen)]
+        open_ = [r for r, one in enumerate(self.credibility) if not one.applies and self._is_about_tokens(r, seen)]
         if not open_ or not len(task.opened):
             return self
-        path, found = task.decoded(chain, n_jobs), list(self.evidence)
+        path, found = task.decoded(chain, n_jobs), list(self.credibility)
         sure = token_margins(task.opened, chain, path, n_jobs=n_jobs) > SURE
         tables = Rules([self.rules.rules[r] for r in open_]).compile(task.tables.X, task.labels)
         for k in tables.instance:
@@ -114,8 +79,8 @@ class Trust:
             cases = tables.token_tests[tables.token_class, k]
             wrong = np.isin(path, [y for y, label in enumerate(task.labels) if label in event.labels])
             doubt = float(np.sum(cases & wrong & sure)) / max(int(cases.sum()), 1)
-            found[open_[tables.rule_of[k]]] = Evidence(doubt=doubt)
-        return replace(self, evidence=tuple(found))
+            found[open_[tables.rule_of[k]]] = Credibility(doubt=doubt)
+        return replace(self, credibility=tuple(found))
 
     def _is_about_tokens(self, r: int, labels: set[str]) -> bool:
         rule = self.rules.rules[r]
@@ -125,18 +90,18 @@ class Trust:
 
     def believed(self) -> Trust:
         """Without the open rules that are not true."""
-        pairs = zip(self.rules, self.evidence, strict=True)
+        pairs = zip(self.rules, self.credibility, strict=True)
         kept = [(rule, one) for rule, one in pairs if one.kind == "true" or not rule.can_be_weighed]
         return Trust(Rules([rule for rule, _ in kept], self.rules.labels), tuple(one for _, one in kept))
 
     def weighted(self, strength: float) -> Rules:
         """The rules with their weights, without those that fade."""
-        return self.rules.weighted([one.weight(strength) for one in self.evidence])
+        return self.rules.weighted([one.weight(strength) for one in self.credibility])
 
     def rows(self, strength: float) -> list[dict[str, Any]]:
         """For reports: each rule, its weight (a number, or "hard"), and why it weighs that."""
         out = []
-        for rule, one in zip(self.rules, self.evidence, strict=True):
+        for rule, one in zip(self.rules, self.credibility, strict=True):
             weight, why = (one.weight(strength), one.why) if rule.can_be_weighed else (rule.shown_weight, "as given")
             counts = {"applies": one.applies, "obeys": one.obeys}
             out.append({"rule": rule.text, "weight": weight, "kind": one.kind, **counts, "why": why})
@@ -152,7 +117,7 @@ class Trust:
 
     def contradicted(self) -> Iterator[str]:
         """Rules, with a weight or without, that are probably false."""
-        for rule, one in zip(self.rules, self.evidence, strict=True):
+        for rule, one in zip(self.rules, self.credibility, strict=True):
             if rule.level == "instance" and one.kind == "false":
                 done = "it is left out" if rule.weight_is_open else f"its weight stays {weight_text(rule.weight)}"
                 yield f"the rule {quoted(rule.text)} is probably false, so {done}: {one.why}"
@@ -172,13 +137,3 @@ def best_strength(
         return *metrics.rank(metrics.standing(dev[1], found, metric), metric), strength
 
     return max(GRID, key=rank)
-
-
-def _log_chance(kind: tuple[float, float], obeys: float, broken: float) -> float:
-    """The logarithm of the chance of such cases, in some order, for a rule that is of this kind."""
-    a, b = kind
-    return _log_beta(a + obeys, b + broken) - _log_beta(a, b)
-
-
-def _log_beta(a: float, b: float) -> float:
-    return lgamma(a) + lgamma(b) - lgamma(a + b)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from semistruct.rules import AtMostOnce, Pattern, Rule, Words
-from semistruct.rules.checking import CaseCounter
+from semistruct.rules.cases import CaseCounter, Cases, count
 from semistruct.rules.events import TokenEvent
 
 Z = 1.0
@@ -92,8 +92,8 @@ class Seen:
         weakest    the fewest labelled sequences that show a part of the rule; default: all that have cases
         """
         cases = _about(rule, self.in_labelled.of(rule, self.labels), self.y)
-        applies, broken = sum(n for n, _ in cases.values()), sum(len(wrong) for _, wrong in cases.values())
-        right, total = float(applies - broken - surprises), float(applies)
+        applies, holds = count(cases)
+        right, total = float(holds - surprises), float(applies)
         trials = float(len(cases) if weakest is None else weakest)
         if isinstance(rule, Words | Pattern):
             agree, sure, n = self._sure_of(rule)
@@ -101,9 +101,9 @@ class Seen:
             right, total, trials = right + worth * agree, total + worth * sure, trials + worth * n
         bound = cautious_share(max(right, 0.0) / total, trials) if total else 0.0
         there = _about(rule, self.in_pool.of(rule, self.labels), self.found)
-        doubts = [self._doubt(i, wrong) for i, (_, wrong) in there.items() if wrong]
+        doubts = [self._doubt(i, case.broken) for i, case in there.items() if case.broken]
         gain = bound * sum(doubts)
-        return Evidence(applies, applies - broken, len(cases), bound, len(there), len(doubts), gain)
+        return Evidence(applies, holds, len(cases), bound, len(there), len(doubts), gain)
 
     def _sure_of(self, rule: Rule) -> tuple[int, int, int]:
         """Of the words of a rule that the model is sure of: (those that obey, all, their sequences)."""
@@ -121,7 +121,7 @@ class Seen:
         return float(min(self.doubt[i].max() if t is None else self.doubt[i][t] for t in places))
 
 
-def _about(rule: Rule, cases: dict[int, Any], y: Labelled) -> dict[int, Any]:
+def _about(rule: Rule, cases: dict[int, Cases], y: Labelled) -> dict[int, Cases]:
     """The cases without those of sequences that have none of the labels that a rule wants at most once."""
     if not isinstance(rule, AtMostOnce) or rule.at_most_once == "all":
         return cases

@@ -134,7 +134,7 @@ def _chains(labels: list[str], obeying: set[Pair]) -> Iterator[list[str]]:
 def _changes(seen: Seen) -> Iterator[Candidate]:
     """Where labels change; line breaks or punctuation alone only if both together have no fewer exceptions."""
     rules = [rule for marks in MARKS if isinstance(rule := made(**marks), ChangeOnlyOn)]
-    exceptions = [sum(len(wrong) for _, wrong in seen.in_labelled.of(rule, seen.labels).values()) for rule in rules]
+    exceptions = [sum(len(one.broken) for one in seen.in_labelled.of(rule, seen.labels).values()) for rule in rules]
     for rule, n in zip(rules, exceptions, strict=True):
         wider = [m for other, m in zip(rules, exceptions, strict=True) if _is_wider(other, rule)]
         if n <= min(wider, default=n):
