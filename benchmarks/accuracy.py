@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 from semistruct import SSVM, AnnealedSSVM, Rules, read
+from semistruct.fitting.points import fewest_mistakes
 
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SIZES = {"citations": (5, 20, 200), "headers": (5, 20, 70)}
@@ -64,7 +65,7 @@ class Bench:
             model.model_ = point
             along.append(model.score(*report, rules=True))
         model.model_ = chosen
-        free = min(range(len(along)), key=lambda i: (model.path_[i]["mistakes"], -i))
+        free = fewest_mistakes([point["mistakes"] for point in model.path_])
         return {**out, "labels-free": along[free], "last": along[-1], "hindsight": max(along)}
 
 

@@ -10,8 +10,10 @@ and proposes the labels of the next sequences.  Strategies:
 
     random       in the order of the draw
     coverage     `pick` without a model
-    uncertainty  the largest sum of doubt over the root of the length; the first ones by coverage
-    pick         `pick` with the model; the first ones by coverage
+    uncertainty  the largest sum of doubt over the root of the length
+    pick         `pick` with the model
+
+The last two take the first two sequences by coverage, and the next ones, up to 5, one by one.
 
 "corrections" is how many labels, per sequence, a person had to correct in what was proposed.  Test parts are not used.
 Finished runs are kept in the file of --records, one line each, and not run again.
@@ -39,6 +41,7 @@ from semistruct.picking.traits import Traits
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 CORPORA = ("citations", "headers", "names", "adverts")
 STRATEGIES = ("random", "coverage", "uncertainty", "pick")
+FIRST = (2, 3, 4)  # numbers of labels at which strategies with a model learn one before 5
 STEPS = (5, 8, 11, 14, 17, 20)
 MORE = (10, 40, 60, 80, 100)  # sizes for random besides 5 and 20
 TARGETS = (20, 50, 100)
@@ -53,15 +56,15 @@ class Draw:
             made = make_apartments(candidates + report + pool, seed=1000 + seed)
             X, y, others = made.tokens[: candidates + report], made.labels, made.tokens[candidates + report :]
         else:
-            train, others = read(DATA / corpus / "train.tsv"), read(DATA / corpus / "unlabeled.txt").tokens
+            cut = {"tokens": "whitespace"} if corpus == "names" else {}
+            train, others = read(DATA / corpus / "train.tsv"), read(DATA / corpus / "unlabeled.txt", **cut).tokens
             order = random.Random(seed).sample(range(len(train)), len(train))
             X, y = [train.tokens[i] for i in order], [train.labels[i] for i in order]
         candidates = min(candidates, len(X) - report)
         self.X, self.y = X[:candidates], y[:candidates]
         self.report = X[candidates:][:report], y[candidates : candidates + report]
         self.pool = random.Random(seed).sample(others, min(pool, len(others)))
-        rules = {"adverts": "apartments", "names": None}.get(corpus, corpus)
-        self.rules = None if rules is None else Rules.from_file(rules)
+        self.rules = Rules.from_file({"adverts": "apartments"}.get(corpus, corpus))
 
     def model(self, chosen, fit):
         """Learned from what is labelled."""
@@ -74,11 +77,11 @@ class Draw:
         return AnnealedSSVM(rules=self.rules, n_jobs=1, **settings).fit(*labelled, pool=unlabelled)
 
     def accuracy(self, model):
-        return model.score(*self.report, rules=self.rules is not None)
+        return model.score(*self.report, rules=True)
 
     def corrections(self, model, chosen):
         """Labels per sequence that differ from what the model proposes."""
-        proposed = model.predict([self.X[i] for i in chosen], rules=self.rules is not None)
+        proposed = model.predict([self.X[i] for i in chosen], rules=True)
         wrong = [
             sum(a != b for a, b in zip(row, self.y[i], strict=True)) for row, i in zip(proposed, chosen, strict=True)
         ]
@@ -105,8 +108,7 @@ class Draw:
 def simulate(draw, strategy, fit, steps):
     """{number of labels: {accuracy, tokens labelled, corrections}}."""
     chosen, model, out = [], None, {}
-    needs_model = strategy in ("uncertainty", "pick")
-    sizes = sorted({2, 3, 4, *steps}) if needs_model and fit["slow_start"] else steps
+    sizes = sorted({*FIRST, *steps}) if strategy in ("uncertainty", "pick") else steps
     for size in (n for n in sizes if n <= len(draw.X)):
         new = draw.choose(strategy, chosen, size - len(chosen), model)
         corrected = None if model is None else draw.corrections(model, new)
@@ -185,11 +187,10 @@ def main():
     parser.add_argument("--random-steps", help="numbers of labels for random; default: more of them")
     parser.add_argument("--quick", action="store_true", help="a short schedule, as `pick` learns itself")
     parser.add_argument("--supervised", action="store_true", help="learn without the pool: much faster, less accurate")
-    parser.add_argument("--slow-start", action="store_true", help="strategies with a model label 2, 3, 4, 5 one by one")
     parser.add_argument("--records", type=Path, help="file in which finished runs are kept")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    fit = {"pool": args.pool, "quick": args.quick, "slow_start": args.slow_start, "supervised": args.supervised}
+    fit = {"pool": args.pool, "quick": args.quick, "supervised": args.supervised}
     steps = tuple(map(int, args.steps.split(",")))
     many = tuple(map(int, args.random_steps.split(","))) if args.random_steps else tuple(sorted({*steps, *MORE}))
     records, began = Records(args.records), time.perf_counter()

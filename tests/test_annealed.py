@@ -36,7 +36,7 @@ from annealed_cases import (
     same_weights,
 )
 from rule_strategies import penalty_of
-from semistruct import SSVM, AnnealedSSVM, load
+from semistruct import CODL, SSVM, AnnealedSSVM, PosteriorRegularization, TransductiveSSVM, load
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError, RuleWarning
 from semistruct.fitting.annealing import MatchByScore, MatchBySlack, anneal
@@ -184,7 +184,7 @@ def test_the_recorded_objective_is_that_of_the_state(rules, matcher, moves, seed
 @pytest.mark.parametrize("match_by", ["score", "slack"])
 def test_rounds_end_when_the_labels_settle(match_by):
     rounds = 50
-    model = fit(X, Y, pool=POOL, params={"rounds": rounds, "match_by": match_by})
+    model = fit(X, Y, pool=POOL, params={"rounds": rounds, "match_by": match_by, "select": "last"})
     for temperature in (0, 1):
         rows = [row for row in model.history_ if row["stage"] == temperature]
         assert len(rows) < 2 * rounds
@@ -223,7 +223,7 @@ def test_unlabelled_data_and_rules_help(fitted):
 
 def test_watch_sees_the_history_and_the_points():
     seen = []
-    model = fit(X, Y, pool=POOL, watch=seen.append)
+    model = fit(X, Y, pool=POOL, watch=seen.append, params={"select": "last"})
     assert [record.row() for record in seen if record.step != "point"] == model.history_
     points = [{k: v for k, v in row.items() if k != "chosen"} for row in model.path_]
     seen_points = [record for record in seen if record.step == "point"]
@@ -263,7 +263,7 @@ def test_parameters_go_in_and_out():
 
 @pytest.mark.parametrize("params", [{"schedule": "printed", "moves": "printed"}, {"C": "auto"}, {"schedule": (0.5,)}])
 def test_other_ways_of_annealing(params):
-    model = fit(X, Y, pool=POOL, params=params)
+    model = fit(X, Y, pool=POOL, params={"select": "last", **params})
     assert model.predict(POOL)[1] == ["date"]
     weights = [row["C_u"] for row in model.path_]
     assert weights.pop(0) is None
@@ -277,7 +277,7 @@ def test_other_ways_of_annealing(params):
 
 
 def test_the_schedule_of_a_word_is_a_good_one():
-    model = fit(X, Y, pool=POOL, params={"schedule": "relative"})
+    model = fit(X, Y, pool=POOL, params={"schedule": "relative", "select": "last"})
     ratios = [row["C_u"] * len(POOL) / (MARGIN_C * len(X)) for row in model.path_[1:]]
     assert_allclose(ratios, RELATIVE, rtol=ROUNDING, atol=0)
 
@@ -287,7 +287,9 @@ def test_the_schedule_of_a_word_is_a_good_one():
 
 def test_labels_come_in_the_order_of_the_sequences():
     free = [X[0], POOL[1]]
-    model = fit([free[0], X[1], free[1], X[2], X[3]], [None, Y[1], None, Y[2], Y[3]], pool=POOL[2:])
+    model = fit(
+        [free[0], X[1], free[1], X[2], X[3]], [None, Y[1], None, Y[2], Y[3]], pool=POOL[2:], params={"select": "last"}
+    )
     assert model.labels_ == [["author"] * 3, ["date"], ["author", "author", "date"], ["author"] * 3 + ["date"]]
 
 
@@ -334,7 +336,7 @@ def test_known_labels_stay(monkeypatch, match_by, select):
 
 def test_partly_labelled_sequences_weigh_as_labelled_ones():
     y = [Y[0], [None, None, None, "date"], None, Y[3]]
-    model = fit(X, y, pool=POOL, sample_weight=[2.0, 3.0, 1.0, 0.5])
+    model = fit(X, y, pool=POOL, sample_weight=[2.0, 3.0, 1.0, 0.5], params={"select": "last"})
     assert_allclose([row["C_u"] for row in model.path_[1:]], [0.5 * 5.5 / 5, 5 * 5.5 / 5], rtol=ROUNDING, atol=0)
     assert len(model.labels_) == 1 + len(POOL)
 
@@ -375,7 +377,7 @@ def test_a_label_without_examples_is_learned_from_a_rule():
 
 
 def test_labels_may_be_declared_without_rules():
-    model = fit(X, Y, pool=POOL, params={"rules": Rules([], labels=["title"])})
+    model = fit(X, Y, pool=POOL, params={"rules": Rules([], labels=["title"]), "select": "last"})
     assert model.classes_ == ["author", "date", "title"]
 
 
@@ -433,12 +435,14 @@ def judged(monkeypatch, accuracies=(None,) * 3, mistakes=(0.0,) * 3):
         ("auto", (0.1, 0.5, 0.4), (0, 1, 2), 1),
         ("labels-free", (0.9, 0.5, 0.1), (2, 0, 1), 1),
         ("labels-free", (0.1, 0.5, 0.9), (0, 1, 1), 0),
-        ("labels-free", (0.9, 0.5, 0.1), (1, 1, 1), 2),
+        ("labels-free", (0.9, 0.5, 0.1), (1, 1, 1), 0),
+        ("labels-free", (0.1, 0.5, 0.9), (1, 0.91, 0.92), 0),  # no more than a slight difference
+        ("labels-free", (0.1, 0.5, 0.9), (1, 0.5, 0.35), 2),
     ],
 )
 def test_which_point_is_taken(monkeypatch, select, accuracies, mistakes, wanted):
     judged(monkeypatch, accuracies, mistakes)
-    model = fit(X, Y, pool=POOL, dev=DEV, params={"select": select})
+    model = fit(X, Y, pool=POOL, dev=DEV, params={"select": select, "rules": Rules([StartsWith(["author", "date"])])})
     assert chosen(model) == wanted
     assert [row["dev_accuracy"] for row in model.path_] == list(accuracies)
     assert [row["mistakes"] for row in model.path_] == list(mistakes)
@@ -446,7 +450,15 @@ def test_which_point_is_taken(monkeypatch, select, accuracies, mistakes, wanted)
 
 def test_without_dev_data_known_mistakes_decide(monkeypatch):
     judged(monkeypatch, mistakes=(1.0, 0.5, 2.0))
-    assert chosen(fit(X, Y, pool=POOL)) == 1
+    assert chosen(fit(X, Y, pool=POOL, params={"rules": Rules([StartsWith(["author", "date"])])})) == 1
+
+
+@pytest.mark.parametrize("method", [AnnealedSSVM, CODL, PosteriorRegularization, TransductiveSSVM])
+def test_without_rules_or_dev_data_the_supervised_model_is_taken(method):
+    with pytest.warns(RuleWarning, match="nothing tells whether the pool helps: the supervised model is taken"):
+        model = method().fit(X, Y, pool=POOL)
+    assert len(model.path_) == 1
+    assert [len(row) for row in model.labels_] == [len(x) for x in POOL]
 
 
 @pytest.mark.parametrize("point", range(3))
@@ -491,6 +503,16 @@ def test_known_mistakes_are_wrong_labels_and_broken_rules():
     broken = sum(sum(brute_rules.violations(brute_rules.complete(r), UNLABELLED, found, model.classes_)) for r in rules)
     assert broken > 0
     assert_allclose(model.path_[-1]["mistakes"], wrong / N + broken / len(UNLABELLED), rtol=ROUNDING, atol=0)
+
+
+def test_breaches_of_functions_are_known_mistakes():
+    rules = Rules([Function(long_titles, high=0.0, weight=0.01), Function(long_titles, level="corpus", high=0.0)])
+    model = fit(*LABELLED, pool=UNLABELLED[:10], params={"rules": rules, "rounds": 1})
+    start = SSVM(C=model.C_, features=SHORT["features"]).fit(*LABELLED)
+    broken = sum(row.count("title") > 12 for row in start.predict(UNLABELLED[:10]))
+    wrong = (1 - start.score(*LABELLED)) * sum(map(len, LABELLED[0]))
+    assert broken > 0
+    assert model.path_[0]["mistakes"] == pytest.approx(broken / 10 + wrong / N)
 
 
 FALSE = Rules([Proportion({"date": 0.9})])

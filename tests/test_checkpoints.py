@@ -93,9 +93,10 @@ def test_without_a_checkpoint_resuming_starts_afresh(uninterrupted, tmp_path):
 
 
 def test_without_resume_an_old_checkpoint_is_written_over(tmp_path):
-    fit(X, Y, pool=POOL, checkpoint=tmp_path)
-    other = fit(X, Y, pool=POOL[:2], checkpoint=tmp_path)
-    same_fit(other, fit(X, Y, pool=POOL[:2], checkpoint=tmp_path, resume=True))
+    last = {"select": "last"}
+    fit(X, Y, pool=POOL, checkpoint=tmp_path, params=last)
+    other = fit(X, Y, pool=POOL[:2], checkpoint=tmp_path, params=last)
+    same_fit(other, fit(X, Y, pool=POOL[:2], checkpoint=tmp_path, resume=True, params=last))
 
 
 def test_a_fit_killed_while_it_writes_keeps_the_last_checkpoint(monkeypatch, uninterrupted, tmp_path):
@@ -173,14 +174,16 @@ def test_other_words_are_another_run_even_if_the_features_are_the_same(tmp_path)
 
 def test_other_values_of_features_are_another_run(tmp_path):
     numbers = [[[{"f": 1.0, "g": 2.0}], [{"f": 0.5}]], [["x"], ["y"]]]
-    fit(*numbers, pool=[[{"f": 0.7}]], checkpoint=tmp_path)
+    last = {"select": "last"}
+    fit(*numbers, pool=[[{"f": 0.7}]], checkpoint=tmp_path, params=last)
     with pytest.raises(DataError, match="data was"):
-        fit(*numbers, pool=[[{"f": 0.8}]], checkpoint=tmp_path, resume=True)
+        fit(*numbers, pool=[[{"f": 0.8}]], checkpoint=tmp_path, resume=True, params=last)
 
 
 def test_the_number_of_threads_may_change(tmp_path):
-    first = fit(X, Y, pool=POOL, checkpoint=tmp_path, params={"n_jobs": 1})
-    same_fit(fit(X, Y, pool=POOL, checkpoint=tmp_path, resume=True, params={"n_jobs": 2}), first)
+    first = fit(X, Y, pool=POOL, checkpoint=tmp_path, params={"n_jobs": 1, "select": "last"})
+    again = fit(X, Y, pool=POOL, checkpoint=tmp_path, resume=True, params={"n_jobs": 2, "select": "last"})
+    same_fit(again, first)
 
 
 def test_functions_are_the_same_in_another_process(tmp_path):

@@ -64,10 +64,10 @@ def test_shipped_rules_by_name(good, name):
 def test_rules_on_data(good, home):
     out = good("rules", home / "rules.yaml", "--on", home / "data.jsonl")
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert "1 starts with a 2 2 100.0% true" in lines
-    assert "2 pp is b 2 1 50.0% broken" in lines
-    assert "3 pp or xx is c 3 2 66.7% true" in lines
-    assert "5 order b, c 0 0 - unseen" in lines
+    assert "1 starts with a 2 of 2 100.0% true" in lines
+    assert "2 pp is b 1 of 2 50.0% broken" in lines
+    assert "3 pp or xx is c 2 of 3 66.7% true" in lines
+    assert "5 order b, c 0 of 0 - unseen" in lines
     assert "broken: it is hard, but the labelled data does not always obey" in lines
     assert f"{home / 'data.jsonl'}:2, token 3: B/a xx/c »pp/c«" in lines
     assert "blocks" not in out

@@ -319,7 +319,7 @@ def test_parameters_of_the_base_are_parameters():
     model = CODL(HMM(), k=2).set_params(base__smoothing=0.5)
     assert clone(model).base.smoothing == 0.5
     assert clone(model).base is not model.base
-    search = GridSearchCV(CODL(HMM(), k=2, rounds=1), {"base__smoothing": [0.01, 10.0]}, cv=2)
+    search = GridSearchCV(CODL(HMM(), k=2, rounds=1, select="last"), {"base__smoothing": [0.01, 10.0]}, cv=2)
     search.fit(*LABELLED, pool=UNLABELLED[:10])
     assert search.best_params_ == {"base__smoothing": 0.01}
 

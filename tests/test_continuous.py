@@ -262,7 +262,7 @@ def test_a_resumed_fit_is_the_uninterrupted_one(fitted, tmp_path, after):
 
 def test_partial_labels_and_automatic_C():
     partial = ["author", None, None, "date"]
-    model = ContinuousTransductiveSSVM(C="auto", **SHORT).fit([X[1], *X], [partial, *Y], pool=POOL)
+    model = ContinuousTransductiveSSVM(C="auto", select="last", **SHORT).fit([X[1], *X], [partial, *Y], pool=POOL)
     assert len(model.labels_) == len(POOL)
     assert [row["C"] for row in model.search_] == list(MarginLearner.grid)
 

@@ -111,7 +111,7 @@ def test_what_can_be_read_only_once(model):
 
 
 def test_a_pool_that_can_be_read_only_once():
-    wanted = AnnealedSSVM().fit(X, Y, pool=X)
+    wanted = AnnealedSSVM(select="last").fit(X, Y, pool=X)
     with pytest.warns(UserWarning, match="dev sequences are also in the training data"):
         found = AnnealedSSVM(select="last").fit(once(X), once(Y), pool=once(X), dev=(once(X), once(Y)))
     assert found.labels_ == wanted.labels_

@@ -60,7 +60,8 @@ def enumerated(case):
 
     watched = []
     for rule in case.rules:
-        for quantity, target, n in brute_projection.quantities(brute_rules.complete(rule), case.X, case.labels):
+        rule = brute_rules.explicit(brute_rules.complete(rule), case.labels)
+        for quantity, target, n in brute_projection.quantities(rule, case.X, case.labels):
             low, high = target if isinstance(target, tuple) else (target, target)
             if high is None and low <= 0:
                 continue

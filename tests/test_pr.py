@@ -57,7 +57,7 @@ def quick(method, **given):
 
 
 def fit(method, *, params=None, **given):
-    return quick(method, **(params or {})).fit(X, Y, **{"pool": POOL, **given})
+    return quick(method, **{"select": "last", **(params or {})}).fit(X, Y, **{"pool": POOL, **given})
 
 
 def on_citations(method, *, params=None, **given):

@@ -36,7 +36,9 @@ def command_of(folder, name):
         args += ["-f", "word"]
     if hasattr(METHODS[name], "axis"):
         args += ["-u", folder / "pool.txt"]
-    if name not in ("transductive", "codl"):
+    if name in ("transductive", "codl"):
+        args += ["--select", "last"]
+    else:
         args += ["-r", folder / "rules.yaml"]
     if "C" in METHODS[name]().get_params():
         args += ["-C", 1]

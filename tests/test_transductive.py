@@ -369,7 +369,7 @@ def test_known_labels_stay():
 
 
 def test_no_rules_and_no_pool_are_possible():
-    model = TransductiveSSVM(features=["word"]).fit(X, Y, pool=POOL)
+    model = TransductiveSSVM(features=["word"], select="last").fit(X, Y, pool=POOL)
     assert model.predict([["1936"]]) == [["date"]]
     alone = TransductiveSSVM(features=["word"]).fit(X, Y)
     assert len(alone.path_) == 1

@@ -69,10 +69,10 @@ def check(path: str, corpus: Corpus, n_examples: int) -> dict[str, Any]:
 
 
 def check_report(result: dict[str, Any]) -> Iterator[Any]:
-    table = Table(*_columns("", "rule", "applies", "holds", "share", "verdict"), box=None, pad_edge=False)
+    table = Table(*_columns("", "rule", "holds", "share", "verdict"), box=None, pad_edge=False)
     for number, rule in enumerate(result["rules"], 1):
         share = "-" if rule["share"] is None else f"{rule['share']:.1%}"
-        cells = [str(rule["applies"]), str(rule["obeys"]), share, rule["verdict"]]
+        cells = [f"{rule['obeys']} of {rule['applies']}", share, rule["verdict"]]
         table.add_row(str(number), Text(rule["text"]), *cells, style=_style(rule))
     yield table
     for verdict in dict.fromkeys(rule["verdict"] for rule in result["rules"]):
@@ -150,7 +150,7 @@ def _runs(labels: list[str]) -> str:
 
 
 def _columns(*names: str) -> list[Column]:
-    numbers = ("applies", "holds", "share", "weight", "alone", "beside the others", "changes")
+    numbers = ("holds", "share", "weight", "alone", "beside the others", "changes")
     return [Column(name, justify="right" if name in numbers else "left", no_wrap=name != "rule") for name in names]
 
 

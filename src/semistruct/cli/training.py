@@ -236,7 +236,7 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
         points.append((place, *scores, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else ""))
     yield table((axis, *measured.values(), "known mistakes per sequence", ""), points)
     if result["path"][0]["chosen"] and len(result["path"]) > 1:
-        yield "the pool did not help, so this is the supervised model"
+        yield "the pool did not help enough, so this is the supervised model"
     broken = [row for row in result["explanation"]["rules"] if row["before"] or row["after"]]
     if broken:
         yield "sequences of the pool that break each rule: with the supervised model, and after learning:"

@@ -14,6 +14,7 @@ from semistruct.experiments.material import Material
 from semistruct.experiments.outcome import Judged
 from semistruct.experiments.plan import Config, Frame
 from semistruct.experiments.records import Record, Results, versions
+from semistruct.fitting.points import fewest_mistakes
 
 DECODINGS = ("plain", "rules")
 SELECTIONS = ("dev", "labels-free", "best-test")
@@ -133,7 +134,7 @@ def _chosen(path: list[dict[str, Any]] | None, accuracies: list[float]) -> dict[
     everything = range(len(path))
     return {
         "dev": next(i for i in everything if path[i]["chosen"]),
-        "labels-free": min(everything, key=lambda i: (path[i]["mistakes"], -i)),
+        "labels-free": fewest_mistakes([point["mistakes"] for point in path]),
         "best-test": max(everything, key=lambda i: (accuracies[i], i)),
     }
 

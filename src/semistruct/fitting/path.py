@@ -94,8 +94,9 @@ class PathMethod(SequenceLabeller):
     ----------
     rules : the rules
     select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
-        fewest known mistakes (see `semistruct.fitting.points`); "last"; "auto": "dev" if there is dev data, else
-        "labels-free".  The supervised start is a point too, so that a pool that hurts is ignored.
+        fewest known mistakes (see `semistruct.fitting.points`), the supervised start if there are no rules; "last";
+        "auto": "dev" if there is dev data, else "labels-free".  The supervised start is a point too, so that a pool
+        that hurts is ignored.
     metric : what the point, C and the weights of rules are chosen by where labels are held out: "token" or "sequence"
         accuracy, or F1 of a "span"; token accuracy decides among equals
     n_jobs : threads, None for all; does not change the result
@@ -182,7 +183,7 @@ class PathMethod(SequenceLabeller):
             points.append(judge.point(run.state.chain, None, None))
         self.stop_ = "finished"
         try:
-            for now in self._walk(task, run) if task.n_fixed < len(task.batch) else ():
+            for now in self._walk(task, run) if self._has_a_path(task, select) else ():
                 points.append(judge.point(now.chain, stages[now.stage], now.labels))
                 run.note_point(points[-1], len(points))
         except KeyboardInterrupt:
@@ -193,6 +194,14 @@ class PathMethod(SequenceLabeller):
         if self.keep_models:
             self.models_ = [replace(self._model(task, p.chain), rules=self.model_.rules) for p in points]
         return self
+
+    def _has_a_path(self, task: Task, select: str) -> bool:
+        """Whether there is something to learn from the pool, and a way to tell whether it helps."""
+        if select == "labels-free" and len(task.free) and not task.has_rules:
+            problem = "without rules or dev data, nothing tells whether the pool helps"
+            warnings.warn(f"{problem}: the supervised model is taken", RuleWarning, stacklevel=3)
+            return False
+        return task.n_fixed < len(task.batch)
 
     def _trusted(self, trust: Trust, strength: float) -> Rules:
         """Rules that are believed, with their weights in matching; those without a weight may have none yet."""

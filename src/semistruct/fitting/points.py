@@ -1,13 +1,16 @@
 """The points of an annealing path, and which of them to take.
 
-With dev data: the one that labels it best, under the rules.  Without: the one with the fewest known mistakes, that is,
-broken instance rules per sequence of the pool plus wrong labels per labelled sequence, when the model predicts without
-the rules.  Both are mistakes that can be seen without any further label: a model that the pool has led astray gets the
-labelled sequences wrong, and one that has learned too little breaks the rules.
+With dev data: the one that labels it best, under the rules.  Without: the first one with hardly more known mistakes
+than any other, that is, with breaches of instance rules per sequence of the pool plus wrong labels per labelled
+sequence, when the model predicts without the rules.  Both are mistakes that can be seen without any further label: a
+model that the pool has led astray gets the labelled sequences wrong, and one that has learned too little breaks the
+rules.  If all rules are about the corpus, only wrong labels are counted, and of equally good points the last one is
+taken.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +25,16 @@ from semistruct.fitting.task import Task
 from semistruct.rules import Rules
 from semistruct.rules.tables import RuleTables
 from semistruct.search.best import find_best
+from semistruct.search.functions import FunctionRules
 
 DEV_WIDTH = 64  # of the search under rules on dev data
+SLIGHT = 0.1  # mistakes per sequence: a difference for which nobody leaves a model that has learned less from the pool
+
+
+def fewest_mistakes(mistakes: Sequence[float]) -> int:
+    """The number of the first point with hardly more mistakes than any other."""
+    least = min(mistakes)
+    return next(i for i, found in enumerate(mistakes) if found <= least + SLIGHT)
 
 
 @dataclass(frozen=True)
@@ -75,12 +86,22 @@ class Judge:
         return Point(chain, place, labels, score, accuracy, self._mistakes(chain))
 
     def best(self, points: list[Point]) -> int:
-        """The number of the point to take; among equally good ones the last."""
+        """The number of the point to take; among equally good ones on dev data the last."""
         if self.select == "last":
             return len(points) - 1
         if self.select == "dev":
             return max(range(len(points)), key=lambda i: (points[i].dev_score, points[i].dev_accuracy, i))
-        return min(range(len(points)), key=lambda i: (points[i].mistakes, -i))
+        mistakes = [point.mistakes for point in points]
+        return (
+            fewest_mistakes(mistakes)
+            if self._sees_breaches
+            else min(range(len(points)), key=lambda i: (mistakes[i], -i))
+        )
+
+    @property
+    def _sees_breaches(self) -> bool:
+        rules = (*self.task.tables.rules, *self.task.tables.functions)
+        return any(rule.level == "instance" for rule in rules)
 
     def _on_dev(self, chain: ChainWeights) -> tuple[float, float] | tuple[None, None]:
         """(the metric, the token accuracy)."""
@@ -96,6 +117,9 @@ class Judge:
         counted = task.known != UNKNOWN
         labelled = max(int((np.add.reduceat(counted, task.batch.offsets[:-1]) > 0).sum()), 1)
         wrong = float(np.sum(found[counted] != task.known[counted])) / labelled
-        if not len(tables):
+        if not task.has_rules:
             return wrong
-        return wrong + float(tables.excess(found[task.first_open :], self.n_jobs).sum()) / len(tables)
+        labels = found[task.first_open :]
+        breaches = tables.excess(labels, self.n_jobs).sum()
+        breaches += FunctionRules(tables.functions, tables.X, tables.labels).n_broken(labels, tables.offsets)
+        return wrong + float(breaches) / len(tables)

@@ -84,6 +84,11 @@ class Task:
         """The same with these rules."""
         return replace(self, tables=(rules if len(self.opened) else Rules([])).compile(self.tables.X, self.labels))
 
+    @property
+    def has_rules(self) -> bool:
+        """There are rules for the open sequences."""
+        return bool(len(self.tables) and (self.tables.rules or self.tables.functions))
+
     @cached_property
     def opened(self) -> SequenceBatch:
         """The open sequences."""

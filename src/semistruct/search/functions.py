@@ -32,6 +32,13 @@ class FunctionRules:
         rows = [self.values(i, y[a:b]) for i, (a, b) in enumerate(pairwise(offsets))]
         return np.array(rows).reshape(len(offsets) - 1, len(self.rules))
 
+    def n_broken(self, y: np.ndarray, offsets: np.ndarray) -> int:
+        """How many values of instance rules lie outside their ranges, in all sequences."""
+        values = self.all_values(y, offsets)
+        columns = zip(self.rules, values.T, strict=True)
+        ranges = [(*rule.range, column) for rule, column in columns if rule.level == "instance"]
+        return sum(int(np.sum((column < low) | (column > high))) for low, high, column in ranges)
+
     def instance(self, values: np.ndarray) -> float:
         """The penalty of the instance rules for the values of one sequence."""
         return self._penalty(values, "instance")
