@@ -2,7 +2,7 @@
 
 import pytest
 
-from semistruct import CODL, AnnealedSSVM, PosteriorRegularization, Rules, make_citations, write
+from semistruct import CODL, AnnealedSSVM, PosteriorRegularization, Rules, load, make_citations, write
 from semistruct.errors import DataError
 from semistruct.fitting.unlabelled import WORTH, implied_labels
 from semistruct.rules import AtMostOnce, Order, Pattern, StartsWith, Words
@@ -54,10 +54,11 @@ def test_without_rules_labels_are_needed():
 
 def test_the_command(run, tmp_path):
     write(POOL, tmp_path / "pool.txt", "text")
-    command = ["train", tmp_path / "pool.txt", "-r", "citations", "-p", "schedule=1,10", "-p", "rounds=1"]
+    command = ["train", tmp_path / "pool.txt", "-r", "citations", "-p", "rounds=1"]
     code, out, _ = run(*command, "-o", tmp_path / "m.model")
     assert code == 0
     assert "no token has a label, so the rules alone say what there is to learn" in out
     assert "training data itself" not in out
+    assert load(tmp_path / "m.model").name == "codl"
     code, _, err = run("train", tmp_path / "pool.txt", "-o", tmp_path / "m.model")
     assert (code, err) == (2, f"semistruct: {tmp_path / 'pool.txt'}: no token has a label\n")

@@ -96,7 +96,11 @@ def train(
     rules: RulesFile = None,
     method: Annotated[
         str | None,
-        Option("--method", "-m", help="see `semistruct methods`; default: annealed if there is a pool, otherwise ssvm"),
+        Option(
+            "--method",
+            "-m",
+            help="see `semistruct methods`; default: annealed with a pool, codl without a label, otherwise ssvm",
+        ),
     ] = None,
     c: Annotated[
         str | None,

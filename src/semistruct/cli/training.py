@@ -45,6 +45,13 @@ class Data:
         return [x for corpus in self.pools for x in corpus.tokens] if self.pools else None
 
     @property
+    def usual_method(self) -> str:
+        """What does best with such data: with rules and not one label, codl (benchmarks/README.md)."""
+        if not self.labelled.label_set:
+            return "codl"
+        return "annealed" if self.pools else "ssvm"
+
+    @property
     def is_complete(self) -> bool:
         """Whether all labels are known, so that there is nothing to find."""
         return not self.pools and all(row is not None and None not in row for row in self.labelled.labels)
@@ -54,7 +61,7 @@ def train(
     data: Data, output: Path, *, method: str | None, params: dict[str, Any], beside: BesideModel, quiet: bool
 ) -> dict[str, Any]:
     """Fit an estimator, write the model, and return a record of it."""
-    name = method or ("annealed" if data.pools or not data.labelled.label_set else "ssvm")
+    name = method or data.usual_method
     chosen = method_of(name)
     check_writable(output)
     check_writable(beside.plot, plot=True)
