@@ -20,6 +20,7 @@ from semistruct.cli.data import data_app
 from semistruct.cli.ending import Commands
 from semistruct.cli.options import (
     WORST,
+    Accepting,
     AsJson,
     BesideModel,
     Features,
@@ -178,20 +179,25 @@ def predict(
         Option(min=1, help="give this many labellings of each sequence with their scores (only with --to jsonl)"),
     ] = None,
     *,
+    accepting: Accepting,
     obeying: Obeying,
     reading: Reading,
 ) -> None:
     """Label sequences with a model."""
     from semistruct.cli import labelling
 
-    refuse_overwriting(output, [model, *(inputs or []), obeying.rules])
+    for written in (output, accepting.rest):
+        refuse_overwriting(written, [model, *(inputs or []), obeying.rules])
+    accepting.check(to, output, {"--corpus-rules": corpus_rules, "--n-best": n_best is not None})
     for name, given in (("--confidence", confidence), ("--n-best", n_best is not None)):
         if given and to != "jsonl":
             raise ParameterError(f"{name} needs --to jsonl")
     if corpus_rules and n_best is not None:
         raise ParameterError("--corpus-rules gives one labelling of the whole input and cannot go with --n-best")
     wanted = labelling.Wanted(corpus_rules, confidence, n_best)
-    labelling.predict(model, inputs or ["-"], reading, obeying, to=to, output=output, wanted=wanted)
+    labelling.predict(
+        model, inputs or ["-"], reading, obeying, to=to, output=output, wanted=wanted, accepting=accepting
+    )
 
 
 @app.command(cls=OptionalNumber, epilog="Example: semistruct evaluate refs.model test.tsv --errors")
