@@ -116,6 +116,9 @@ def train(
         ),
     ] = None,
     metric: MetricName = None,
+    refit: Annotated[
+        bool, Option("--refit", help="learn again from the labelled and the dev data together, with what was chosen")
+    ] = False,
     *,
     beside: BesideModel,
     seed: Annotated[int | None, Option(help="seed of the order in which examples are visited; default: 0")] = None,
@@ -145,7 +148,7 @@ def train(
     }
     params |= training.settings_of(settings or [])
     with searching_here(features):
-        result = training.train(data, output, method=method, params=params, beside=beside, quiet=quiet)
+        result = training.train(data, output, method=method, params=params, beside=beside, refit=refit, quiet=quiet)
     print_result(result, as_json, training.report)
     training.end(result)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,6 +21,7 @@ from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
 from semistruct.features.templates import as_texts
 from semistruct.fitting.data import Pairs, check_data, sequences
+from semistruct.fitting.refitting import refitted
 from semistruct.fitting.standing import Line, RuleReport
 from semistruct.fitting.trust import Trust, best_strength
 from semistruct.looks import Look, probable_cut
@@ -68,6 +69,8 @@ class SequenceLabeller(BaseEstimator):
     random_state: Any
     model_: Model
     data_: dict[str, Any]
+    labels_: list[Any]
+    stop_: str
     card_: dict[str, Any]
     tokens_: str
     look_: Look | None
@@ -197,6 +200,28 @@ class SequenceLabeller(BaseEstimator):
         check_is_fitted(self, "model_")
         X, y = check_data(X, y, "input")
         return metrics.token_accuracy(y, self.predict(X, rules=rules))
+
+    def refit(self, X: Sequence[Any], y: Sequence[Any], *, dev: Pairs, **further: Any) -> Self:
+        """Learn again from X and the dev data together, after `fit` with the same data has chosen by the dev data.
+
+        C, the point of the path, the weights of rules and the calibration stay as they were chosen and learned.
+
+        further  what `fit` takes besides: pool, watch
+
+        If a path is interrupted, the model stays as it was.
+        """
+        check_is_fitted(self, "model_")
+        both = refitted(self, (X, y), dev, further)
+        if getattr(both, "stop_", None) == "interrupted":
+            self.stop_ = "interrupted"
+            return self
+        chosen = self.model_
+        self.model_ = replace(both.model_, rules=chosen.rules, calibration=chosen.calibration)
+        if hasattr(both, "labels_"):
+            self.labels_ = both.labels_
+        self.tokens_, self.look_ = both.tokens_, both.look_
+        self.data_ = {**getattr(self, "data_", {}), "refit": True}
+        return self
 
     def _note_tokens(self, X: list[Any]) -> None:
         """Keep how the tokens of X look."""
