@@ -6,12 +6,13 @@
     python benchmarks/calibration.py promises --corpus references --level 0.95 --held-out 300
 
 `errors`: in each draw some sequences of the training part are labelled, a model is learned from them (C is fixed, there
-is no dev data), and the calibration error is measured on others of the training part, under the rules, with what it would
-be by chance if the probabilities were perfect.  `promises`: in each split a model is learned from some sequences and
-calibrated on others (--held-out) as dev data, or with --held-out 0 by cross-fitting; it accepts answers to the rest at a
-level.  Told is in how many splits more of those were wrong than promised.  The rest of a real corpus is so small that
-this happens by chance too, so the mean share of wrong ones is told beside it; "references" are synthetic, and the rest
-is large.  Test parts are not used.
+is no dev data), and the calibration error is measured on others of the training part, under the rules, beside what it
+would be by chance if the probabilities were perfect and errors independent.
+
+`promises`: in each split a model is learned from some sequences and calibrated on others (--held-out) as dev data, or
+with --held-out 0 by cross-fitting; it accepts answers to the rest at a level.  Told is in how many splits more of those
+were wrong than promised.  The rest of a real corpus is so small that this happens by chance too, so the mean share of
+wrong ones is told beside it; "references" are synthetic, and the rest is large.  Test parts are not used.
 """
 
 from __future__ import annotations

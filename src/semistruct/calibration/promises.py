@@ -8,7 +8,7 @@ k are wrong.  The share of wrong answers among all answers, also to new sequence
 the exact binomial bound.  The score from which on answers are accepted is found by going down, from few answers to
 many, for as long as the bound keeps the promise (tests in a fixed sequence, so that all of them together err no more
 often than one).  The first look is at as few answers as could keep the promise if none were wrong, but at no fewer than
-a tenth of all; each further one at as few more as could keep it with one more wrong answer.
+a fifth of all; each further one at as few more as could keep it with one more wrong answer.
 
 Answers to one sequence are not independent.  If they vary together as if there were fewer of them, they count as fewer
 (`likeness`).
@@ -26,7 +26,7 @@ from semistruct.calibration.curves import Curve
 from semistruct.errors import ParameterError, quoted
 
 CONFIDENCE = 0.95
-LOOKS_FROM = 0.1  # of all answers
+LOOKS_FROM = 0.2  # of all answers
 POINTS = 500  # that are kept of a record
 LEVELS_TO_OFFER = (0.99, 0.98, 0.97, 0.96, 0.95, 0.93, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5)
 
