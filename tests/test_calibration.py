@@ -16,7 +16,7 @@ from semistruct import CRF, HMM, SSVM, AnnealedSSVM, Rules, load, make_citations
 from semistruct.calibration.calibration import Calibration, Standing
 from semistruct.calibration.cases import LEVELS, Cases, Scores, blocks_of, cases, soft_least
 from semistruct.calibration.curves import KINDS, LOG_ODDS, MARGINS, PRIORS, Curve, Prior, fit
-from semistruct.calibration.promises import CONFIDENCE, Record, needed, upper_bound
+from semistruct.calibration.promises import CONFIDENCE, Record, keeps, needed
 from semistruct.calibration.reliability import by_chance, calibration_error, coverage, reliability
 from semistruct.errors import ModelError, ParameterError
 from semistruct.fitting.calibrating import COARSE, ONE_PART, parts_of
@@ -103,20 +103,20 @@ def record_of(score, right, owner=None):
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(1, 400), st.data())
-def test_the_bound_is_that_of_clopper_and_pearson(n, data):
+@given(st.integers(1, 400), st.floats(0.3, 0.999), st.data())
+def test_the_bound_is_that_of_clopper_and_pearson(n, level, data):
+    """So few wrong answers, or fewer, would be seen rarely if more than 1 - level of all were wrong."""
     wrong = data.draw(st.integers(0, n))
-    bound = upper_bound(wrong, n)
-    if wrong < n:
-        assert binom.cdf(wrong, n, bound) == pytest.approx(1 - CONFIDENCE)
-    else:
-        assert bound == 1
+    chance = binom.cdf(wrong, n, 1 - level)
+    if abs(chance - (1 - CONFIDENCE)) > 1e-9:
+        assert keeps(wrong, n, level) == (chance < 1 - CONFIDENCE)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.99])
 def test_how_many_right_answers_it_takes(level):
     n = needed(level)
-    assert upper_bound(0, n) <= 1 - level < upper_bound(0, n - 1)
+    assert keeps(0, n, level)
+    assert not keeps(0, n - 1, level)
     assert record_of(np.arange(n), np.ones(n)).threshold(level) == 0
     assert record_of(np.arange(n - 1), np.ones(n - 1)).threshold(level) is None
     assert record_of(np.arange(n), np.arange(n) > 0).threshold(level) is None
@@ -131,7 +131,7 @@ def test_looks_go_on_with_more_answers_for_each_that_may_be_wrong():
     score = record.threshold(0.99)
     accepted = -score + 1
     assert 1300 < accepted < 1530
-    assert upper_bound(np.sum(~right[: int(accepted)]), accepted) <= 0.01
+    assert keeps(np.sum(~right[: int(accepted)]), accepted, 0.99)
 
 
 def test_promises_are_kept_as_often_as_stated():

@@ -7,8 +7,8 @@ k are wrong.  The share of wrong answers among all answers, also to new sequence
 
 the exact binomial bound.  The score from which on answers are accepted is found by going down, from few answers to
 many, for as long as the bound keeps the promise (tests in a fixed sequence, so that all of them together err no more
-often than one).  The first look is at as few answers as could keep the promise if none were wrong, but at no fewer than
-a fifth of all; each further one at as few more as could keep it with one more wrong answer.
+often than one).  The first look is at as few answers as could keep the promise if none were wrong, but at more than a
+fifth of all; each look allows at least one more wrong answer than the one before would have.
 
 Answers to one sequence are not independent.  If they vary together as if there were fewer of them, they count as fewer
 (`likeness`).
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import betainc
 
 from semistruct.calibration.cases import Cases
 from semistruct.calibration.curves import Curve
@@ -71,20 +72,25 @@ class Record:
 
     def threshold(self, level: float) -> float | None:
         """The score from which on answers can be accepted, None if there is no such promise."""
-        found, allowed, fewest = None, -1, LOOKS_FROM * self.total
+        found, allowed = None, self._allowed(-1, int(LOOKS_FROM * self.total), level)
         for j, n in enumerate(self.n):
-            if n < fewest or not self._keeps(allowed + 1, n, level):
+            if not self._keeps(allowed + 1, n, level):
                 continue
-            while self._keeps(allowed + 1, n, level):
-                allowed += 1
+            allowed = self._allowed(allowed, n, level)
             if self.wrong[j] > allowed:
                 break
             found = j
         return None if found is None else float(self.score[found])
 
+    def _allowed(self, wrong: int, n: int, level: float) -> int:
+        """How many of n answers may be wrong; at least `wrong`."""
+        while self._keeps(wrong + 1, n, level):
+            wrong += 1
+        return wrong
+
     def _keeps(self, wrong: int, n: int, level: float) -> bool:
         """Whether so many answers keep the promise if so many of them are wrong."""
-        return upper_bound(wrong / self.likeness, n / self.likeness) <= 1 - level
+        return keeps(wrong / self.likeness, n / self.likeness, level)
 
     def share(self, threshold: float) -> float:
         """Of the answers to held-out sequences, those with at least this score."""
@@ -112,11 +118,9 @@ class Record:
         return cls(score, n.astype(np.int64), wrong.astype(np.int64), likeness)
 
 
-def upper_bound(wrong: float, n: float) -> float:
-    """The exact binomial bound of a share of which `wrong` in n were seen, at CONFIDENCE."""
-    from scipy.stats import beta
-
-    return 1.0 if wrong >= n else float(beta.ppf(CONFIDENCE, wrong + 1, n - wrong))
+def keeps(wrong: float, n: float, level: float) -> bool:
+    """Whether the exact binomial bound of a share, of which `wrong` in n were seen, is at most 1 - level."""
+    return wrong < n and float(betainc(wrong + 1, n - wrong, 1 - level)) >= CONFIDENCE
 
 
 def needed(level: float, likeness: float = 1.0) -> int:
