@@ -114,10 +114,10 @@ def promises(args):
                 found[by].append((sure.mean(), (~known[level].right[sure]).mean() if sure.any() else 0.0))
         for by, rows in found.items():
             kept, wrong = np.array(rows).reshape(-1, 2).T
-            broken = np.mean(wrong > 1 - args.level) if len(rows) else 0.0
+            broken = f"{np.sum(wrong > 1 - args.level)} of {args.splits}"
             means = [f"{100 * np.mean(one):.1f}%" if len(rows) else "-" for one in (kept, wrong)]
             made = f"{len(rows)} of {args.splits}"
-            cells = [corpus, by, f"{args.level:g}", made, *means, f"{100 * broken:.0f}%", f"{1 - CONFIDENCE:.0%}"]
+            cells = [corpus, by, f"{args.level:g}", made, *means, broken, f"{1 - CONFIDENCE:.0%}"]
             print(f"| {' | '.join(cells)} |", flush=True)
 
 
