@@ -226,8 +226,10 @@ def test_probabilities_are_about_right(models, name):
         assert np.mean(p) == pytest.approx(model.score(data.tokens, data.labels, rules=rules), abs=0.08)
 
 
-def test_exact_probabilities_of_a_crf_before_calibration(models):
-    model, odds = models["crf"], models["crf"].model_.answers(TEST.tokens, exact=True)
+@pytest.mark.parametrize("name", ["crf", "hmm"])
+def test_exact_probabilities_before_calibration(models, name):
+    model, odds = models[name], models[name].model_.answers(TEST.tokens, exact=True)
+    assert model.model_.calibration.plain.kind == LOG_ODDS
     for marginal, labels, one in zip(model.predict_marginals(TEST.tokens), *odds, strict=True):
         wanted = [row[model.classes_.index(label)] for row, label in zip(marginal, labels, strict=True)]
         assert_allclose(1 / (1 + np.exp(-one.token)), wanted, rtol=0, atol=1e-8)
