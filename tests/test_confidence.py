@@ -50,14 +50,15 @@ def model():
 
 def test_the_least_margin_is_that_of_the_runner_up(model):
     X = make_citations(10, seed=5).tokens
-    least = [values.min() for values in model.confidence(X)]
+    least = [one.token.min() for one in model.model_.answers(X)[1]]
     assert_allclose(least, model.decision_function(X)[:, 1], rtol=0, atol=1e-6)
 
 
 def test_labels_against_the_model_have_negative_margins(model):
     tokens = make_citations(1, seed=5).tokens
     wrong = [["note"] * len(tokens[0])]
-    assert model.confidence(tokens, wrong)[0].max() < 0
+    assert model.model_.sureness(tokens, wrong)[0].token.max() < 0
+    assert model.confidence(tokens, wrong)[0].max() < 0.5
 
 
 @pytest.mark.parametrize(("name", "line"), [("x.txt", "A. Turing. 1936."), ("x.tsv", "A\ta\n.\ta\nTuring\ta\n1936\ta")])
@@ -135,13 +136,14 @@ def test_confidence_follows_the_rules_that_prediction_obeys():
         data.tokens, data.labels
     )
     X = make_citations(6, seed=5).tokens
-    enforced = model.predict(X, rules=True)
-    assert min(row.min() for row in model.confidence(X, enforced)) < 0
+    enforced, scores = model.model_.answers(X, rules=model.model_.rules)
+    assert enforced == model.predict(X, rules=True)
+    assert min(one.token.min() for one in model.model_.sureness(X, enforced)) < 0
+    least = [one.token.min() for one in scores]
+    assert min(least) >= 0
     under = model.confidence(X, enforced, rules=True)
-    assert min(row.min() for row in under) >= 0
     for row, wanted in zip(model.confidence(X, rules=model.model_.rules), under, strict=True):
         assert_allclose(row, wanted, rtol=0, atol=1e-9)
-    least = [row.min() for row in under]
     assert_allclose(least, model.decision_function(X, rules=True)[:, 1], rtol=1e-9, atol=1e-5)
     with pytest.raises(ParameterError, match="fitted without rules"):
         SSVM().fit(data.tokens, data.labels).confidence(X, rules=True)
@@ -161,12 +163,10 @@ def test_the_command_tells_confidence_under_its_rules(tmp_path, capsys, option):
     assert (record["labels"][-1] == "author") == (not option)
 
 
-def test_probabilities_are_those_of_the_model_alone():
+def test_a_model_with_probabilities_counts_rules_too():
     data = make_citations(12)
     model = CRF(rules=Rules([EndsWith("author", weight="hard")])).fit(data.tokens, data.labels)
-    labels = model.predict(data.tokens[:3], rules=True)
-    for row, wanted in zip(
-        model.confidence(data.tokens[:3], rules=True), model.confidence(data.tokens[:3], labels), strict=True
-    ):
-        assert_allclose(row, wanted, rtol=0, atol=1e-12)
-        assert row[-1] < 0.5
+    X = data.tokens[:3]
+    labels = model.predict(X, rules=True)
+    for under, alone in zip(model.confidence(X, rules=True), model.confidence(X, labels), strict=True):
+        assert alone[-1] < 0.5 < under[-1]

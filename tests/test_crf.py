@@ -226,7 +226,9 @@ def test_the_history_tells_the_objective_of_the_weights():
 def test_probabilities(fitted):
     sequences = [*X, *POOL]
     found, predicted = fitted.predict_marginals(sequences), fitted.predict(sequences)
-    sure, of_dates = fitted.confidence(sequences), fitted.confidence(sequences, [["date"] * len(x) for x in sequences])
+    dates = [["date"] * len(x) for x in sequences]
+    odds = (fitted.model_.sureness(sequences, labels, exact=True) for labels in (predicted, dates))
+    sure, of_dates = ([1 / (1 + np.exp(-one.token)) for one in rows] for rows in odds)
     for i, chain in enumerate(chains(fitted, sequences)):
         wanted = brute.distribution(*chain)[1]
         assert_allclose(found[i], wanted, rtol=0, atol=ROUNDING)

@@ -17,12 +17,20 @@ Token = str | tuple[str, ...]
 Labels = list[str | None]
 
 
+class Confidence(NamedTuple):
+    """How likely the labels of a sequence are right: of each token, of each block of them, and all of them."""
+
+    tokens: list[float]
+    blocks: list[float]
+    sequence: float
+
+
 class Labelling(NamedTuple):
-    """One of the best labellings of a sequence, with its score; confidence as in `Example`."""
+    """One of the best labellings of a sequence, with its score."""
 
     labels: Labels
     score: float
-    confidence: list[float] | None = None
+    confidence: Confidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +39,7 @@ class Example:
 
     text and offsets are set when the tokens were cut out of running text: token t is
     text[offsets[t][0]:offsets[t][1]].  line says where in the file the sequence begins, token_lines whether each token
-    has a line of its own, confidence how sure a model was of each label, cut_by how the text was cut into tokens (see
+    has a line of its own, confidence how sure a model was of the labels, cut_by how the text was cut into tokens (see
     `semistruct.tokens`), None if the file has the tokens, n_best the best labellings of a model, best first,
     about what else a record of a JSON file holds, such as its id.
     """
@@ -41,7 +49,7 @@ class Example:
     text: str | None = None
     offsets: list[tuple[int, int]] | None = None
     line: int | None = None
-    confidence: list[float] | None = None
+    confidence: Confidence | None = None
     token_lines: bool = False
     cut_by: str | None = None
     n_best: list[Labelling] | None = None

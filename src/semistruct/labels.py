@@ -53,6 +53,20 @@ def spans(labels: Sequence[str | None], scheme: str | None = None) -> list[Span]
     return found
 
 
+def continuing(label: str, scheme: str) -> tuple[str | None, str | None]:
+    """(before, after): the labels that would make a span longer which begins, or ends, with this label.
+
+    >>> continuing("B-per", "bio"), continuing("author", "plain")
+    ((None, 'I-per'), ('author', 'author'))
+    """
+    prefix, kind = _split(label, scheme)
+    if prefix == OUTSIDE:
+        return None, None
+    if scheme == "plain":
+        return label, label
+    return f"I-{kind}" if prefix in "IE" else None, f"I-{kind}" if prefix in "BI" else None
+
+
 def encode(spans: Iterable[Span], length: int, scheme: str) -> list[str]:
     """The labels of `length` tokens that carry `spans`; tokens in no span get "O"."""
     _check_scheme(scheme)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
+from semistruct.calibration.calibration import Calibration
+from semistruct.calibration.cases import Scores, blocks_of
+from semistruct.chain.given import NOBODY, log_odds
 from semistruct.chain.inference import ChainWeights, decode, decode_k, token_margins
 from semistruct.chain.posterior import posterior
 from semistruct.features import Encoder
+from semistruct.labels import continuing, scheme_of
 from semistruct.prediction import decode_under, margins_under
 from semistruct.rules import Rules
 from semistruct.rules.tables import RuleTables
@@ -24,20 +28,22 @@ CHUNK = 20_000  # sequences encoded at a time, which bounds the memory needed to
 class Model:
     """A chain model over `labels`; label y is column y of the weights.
 
-    rules  the rules it was learned with, which predictions can be made to obey
+    rules        the rules it was learned with, which predictions can be made to obey
+    calibration  how right it is, None if nobody has asked
     """
 
     labels: tuple[str, ...]
     encoder: Encoder
     weights: ChainWeights
     rules: Rules | None = None
+    calibration: Calibration | None = None
 
     def compact(self) -> Model:
         """The same model without the features whose weights are all 0."""
         unused = np.all(self.weights.tokens[: self.encoder.n_features] == 0, axis=1)
         encoder, rows = self.encoder.without(np.asarray(unused))
         tokens = self.weights.tokens[rows] if len(rows) else np.zeros((1, len(self.labels)))
-        return Model(self.labels, encoder, ChainWeights(tokens, self.weights.trans), self.rules)
+        return replace(self, encoder=encoder, weights=ChainWeights(tokens, self.weights.trans))
 
     def rules_to_obey(self, wanted: Rules | bool) -> Rules | None:
         """The rules given; for True those of the model (None if it has none); for False none."""
@@ -89,21 +95,59 @@ class Model:
             out.append(decode(batch, self.weights, known=np.array(known, np.int16), n_jobs=n_jobs)[1])
         return np.concatenate(out)
 
-    def confidence(
-        self, X: Sequence[Any], y: Sequence[Sequence[str]], n_jobs: int | None = None, rules: Rules | None = None
-    ) -> list[np.ndarray]:
-        """For each token, by how much the best labelling with its label in y beats the best one with another label.
-
-        Both are the best under the instance rules of `rules`; users' functions have no say in it.
-        """
-        number, out = {label: k for k, label in enumerate(self.labels)}, list[np.ndarray]()
+    def answers(
+        self, X: Sequence[Any], n_jobs: int | None = None, rules: Rules | None = None, *, exact: bool = False
+    ) -> tuple[list[list[str]], list[Scores]]:
+        """(the best labelling of each sequence, how sure the model is of it): `predict` and `sureness` at once."""
+        names, labels, out = np.array(self.labels, object), list[list[str]](), list[Scores]()
         for first, batch, tables in self._encoded(X, rules):
-            path = np.array([number[label] for row in y[first : first + len(batch)] for label in row], np.int16)
             if tables is None:
-                out += batch.split(token_margins(batch, self.weights, path, n_jobs=n_jobs))
+                path, _ = decode(batch, self.weights, n_jobs=n_jobs)
             else:
-                out += batch.split(margins_under(batch, self.weights, tables, path, n_jobs=n_jobs))
+                path = decode_under(batch, self.weights, tables, first=first, n_jobs=n_jobs).labels[0]
+            labels.extend(row.tolist() for row in batch.split(names[path]))
+            out += self._sureness(batch, None if exact else tables, path, exact, n_jobs)
+        return labels, out
+
+    def sureness(
+        self,
+        X: Sequence[Any],
+        y: Sequence[Sequence[str]],
+        n_jobs: int | None = None,
+        rules: Rules | None = None,
+        *,
+        exact: bool = False,
+    ) -> list[Scores]:
+        """How sure the model is of the labels y, of their blocks, and of all of them, in scores.
+
+        By default a score is a margin: by how much the best labelling with a label beats the best one with another
+        label at the token, both under the instance rules of `rules`; users' functions have no say in it.  With
+        exact=True it is the logarithm of the odds that the model alone sees, if its scores are those of probabilities.
+        """
+        number, out = {label: k for k, label in enumerate(self.labels)}, list[Scores]()
+        for first, batch, tables in self._encoded(X, None if exact else rules):
+            path = np.array([number[label] for row in y[first : first + len(batch)] for label in row], np.int16)
+            out += self._sureness(batch, tables, path, exact, n_jobs)
         return out
+
+    def _sureness(
+        self, batch: SequenceBatch, tables: RuleTables | None, path: np.ndarray, exact: bool, n_jobs: int | None
+    ) -> list[Scores]:
+        scheme = scheme_of(self.labels)
+        names = np.array(self.labels, object)
+        blocks = [blocks_of(row.tolist(), scheme) for row in batch.split(names[path])]
+        if exact:
+            near = [continuing(label, scheme) for label in self.labels]
+            number = {label: k for k, label in enumerate(self.labels)}
+            beside = np.array([[number.get(one or "", NOBODY) for one in pair] for pair in near], np.int16)[path]
+            edges = [[(one.start, one.end) for one in own] for own in blocks]
+            token, block, whole = log_odds(batch, self.weights, path, beside, edges, n_jobs=n_jobs)
+            return [Scores(*row) for row in zip(batch.split(token), block, whole.tolist(), strict=True)]
+        if tables is None:
+            margins = token_margins(batch, self.weights, path, n_jobs=n_jobs)
+        else:
+            margins = margins_under(batch, self.weights, tables, path, n_jobs=n_jobs)
+        return [Scores.of_margins(*pair) for pair in zip(batch.split(margins), blocks, strict=True)]
 
     def marginals(self, X: Sequence[Any], n_jobs: int | None = None) -> list[np.ndarray]:
         """For each sequence (tokens, labels): the probability of each label, if scores are logarithms of it."""

@@ -19,7 +19,7 @@ import numpy as np
 from semistruct.errors import ModelError, ParameterError, quoted
 from semistruct.files import make_folder, reason, replacing
 from semistruct.formats.docbin import SPANS, load_spacy, offsets_of
-from semistruct.labels import spans
+from semistruct.labels import scheme_of, spans
 from semistruct.methods import load
 from semistruct.tokens import tokenize
 
@@ -40,7 +40,7 @@ class PipelineStep:
             that learned from text
     rules   label under the rules of the model, if it has any
     ents    make entities of the spans too
-    scores  say how sure the model is of each span: the least of its tokens, as `confidence` of the model has them
+    scores  say how likely each span is right, as `confidence` of the model has it
     """
 
     def __init__(
@@ -96,25 +96,26 @@ class PipelineStep:
         return tokenize(doc.text)[1] if self.tokens == "text" else offsets_of(doc)
 
     def _labelled(self, X: list[list[str]]) -> Iterator[tuple[list[str], list[float]]]:
-        """The labels of each sequence, and how sure the model is of each."""
+        """The labels of each sequence, and how sure the model is of each span."""
         model = self.estimator
         rules = self.rules and model.model_.rules is not None
         labels = model.predict(X, rules=rules) if X else []
         sure = (
-            [row.tolist() for row in model.confidence(X, labels, rules=rules)] if self.scores and X else [[]] * len(X)
+            [row.tolist() for row in model.confidence(X, labels, rules=rules, by="block")]
+            if self.scores and X
+            else [[]] * len(X)
         )
         return zip(labels, sure, strict=True)
 
     def _mark(self, doc: Any, places: list[tuple[int, int]], labels: list[str], sure: list[float]) -> None:
         """Set the spans and the entities of a document."""
-        found, scores = [], []
-        for label, start, end in spans(labels):
+        found = []
+        for label, start, end in spans(labels, scheme_of(self.estimator.classes_) if labels else None):
             edges = places[start][0], places[end - 1][1]
             found.append(doc.char_span(*edges, label=label, alignment_mode="expand"))
-            scores.append(min(sure[start:end], default=np.nan))
         group = spacy.tokens.SpanGroup(doc, name=SPANS, spans=found)
         if self.scores:
-            group.attrs["scores"] = np.array(scores, np.float64)
+            group.attrs["scores"] = np.array(sure, np.float64)
         doc.spans[SPANS] = group
         if self.ents:
             doc.ents = [*doc.ents, *_apart(found, {token.i for ent in doc.ents for token in ent})]

@@ -1,6 +1,7 @@
 """Model files: one zip archive with two members, and nothing in it that could run.
 
-    model.json           format version, method and its parameters, how text is cut, labels, feature names, rules, card
+    model.json           format version, method and its parameters, how text is cut, labels, feature names, rules,
+                         calibration, card
     weights.safetensors  the weights, and vectors of words, as plain arrays
 
 A file is written under another name and moved to its place when it is complete.  Reading trusts nothing:
@@ -26,6 +27,7 @@ from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 from semistruct._version import __version__
+from semistruct.calibration.calibration import Calibration
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ModelError, ParameterError, quoted
 from semistruct.features import Encoder, Features, FeatureSet
@@ -36,7 +38,7 @@ from semistruct.files import replacing
 from semistruct.model import Model
 from semistruct.rules import Function, Rules
 
-FORMAT = 3  # 1 had no tokens: text was cut into words; 2 had no checksums of the sequences
+FORMAT = 4  # 1 had no tokens: text was cut into words; 2 had no checksums of the sequences; 3 had no calibration
 MEMBERS = {"model.json", "weights.safetensors"}
 MAX_RATIO = 300  # `save` packs even weights that are all zero to no less than 1/230; a bomb is packed to 1/1000
 SMALL = 1 << 20  # below this size any ratio is harmless
@@ -59,6 +61,7 @@ def write_model(
         "names": list(model.encoder.vocabulary),
         "widths": model.encoder.vocabulary.widths,
         "rules": None if model.rules is None else model.rules.to_dict(),
+        "calibration": None if model.calibration is None else model.calibration.to_dict(),
         "card": {"semistruct": __version__, "created": datetime.now(UTC).isoformat(timespec="seconds"), **(card or {})},
     }
     # "surrogatepass": a token may hold half a character, and is read back as it was
@@ -92,6 +95,8 @@ def read_model(path: str | os.PathLike[str], trust: Collection[str] = ()) -> tup
             rules = Rules.from_dict(about["rules"])
             rules.check_labels(model.labels)
             model = replace(model, rules=rules)
+        if about["calibration"] is not None:
+            model = replace(model, calibration=Calibration.from_dict(about["calibration"]))
     return model, about
 
 

@@ -20,6 +20,7 @@ from semistruct.cli.data import data_app
 from semistruct.cli.ending import Commands
 from semistruct.cli.options import (
     WORST,
+    Accepting,
     AsJson,
     BesideModel,
     Features,
@@ -119,6 +120,9 @@ def train(
         ),
     ] = None,
     metric: MetricName = None,
+    refit: Annotated[
+        bool, Option("--refit", help="learn again from the labelled and the dev data together, with what was chosen")
+    ] = False,
     *,
     beside: BesideModel,
     seed: Annotated[int | None, Option(help="seed of the order in which examples are visited; default: 0")] = None,
@@ -148,7 +152,7 @@ def train(
     }
     params |= training.settings_of(settings or [])
     with searching_here(features):
-        result = training.train(data, output, method=method, params=params, beside=beside, quiet=quiet)
+        result = training.train(data, output, method=method, params=params, beside=beside, refit=refit, quiet=quiet)
     print_result(result, as_json, training.report)
     training.end(result)
 
@@ -182,20 +186,25 @@ def predict(
         Option(min=1, help="give this many labellings of each sequence with their scores (only with --to jsonl)"),
     ] = None,
     *,
+    accepting: Accepting,
     obeying: Obeying,
     reading: Reading,
 ) -> None:
     """Label sequences with a model."""
     from semistruct.cli import labelling
 
-    refuse_overwriting(output, [model, *(inputs or []), obeying.rules])
+    for written in (output, accepting.rest):
+        refuse_overwriting(written, [model, *(inputs or []), obeying.rules])
+    accepting.check(to, output, {"--corpus-rules": corpus_rules, "--n-best": n_best is not None})
     for name, given in (("--confidence", confidence), ("--n-best", n_best is not None)):
         if given and to != "jsonl":
             raise ParameterError(f"{name} needs --to jsonl")
     if corpus_rules and n_best is not None:
         raise ParameterError("--corpus-rules gives one labelling of the whole input and cannot go with --n-best")
     wanted = labelling.Wanted(corpus_rules, confidence, n_best)
-    labelling.predict(model, inputs or ["-"], reading, obeying, to=to, output=output, wanted=wanted)
+    labelling.predict(
+        model, inputs or ["-"], reading, obeying, to=to, output=output, wanted=wanted, accepting=accepting
+    )
 
 
 @app.command(cls=OptionalNumber, epilog="Example: semistruct evaluate refs.model test.tsv --errors")

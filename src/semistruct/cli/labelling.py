@@ -16,13 +16,15 @@ from semistruct import metrics
 from semistruct.cli import notices
 from semistruct.cli.kinds import check_order
 from semistruct.cli.mistakes import mistakes, mistakes_report
-from semistruct.cli.options import Obeying, Reading
+from semistruct.cli.options import Accepting, Obeying, Reading
 from semistruct.cli.output import table
-from semistruct.corpus import Corpus, Example, Labelling, Labels
+from semistruct.cli.trusting import Split, measured, measured_report
+from semistruct.corpus import Confidence, Corpus, Example, Labelling, Labels
 from semistruct.errors import DataError, RuleWarning, UncertainWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
 from semistruct.formats import FORMATS, Stream, named_after, stream, write
+from semistruct.labels import scheme_of
 from semistruct.looks import Look
 from semistruct.rules import Rules
 from semistruct.warming import warming
@@ -53,6 +55,7 @@ def predict(
     to: str | None,
     output: str,
     wanted: Wanted,
+    accepting: Accepting,
 ) -> None:
     """Label the inputs one chunk at a time, so that they may be larger than memory."""
     rules = obeying.obeyed()
@@ -60,13 +63,28 @@ def predict(
     for path in inputs:
         notices.tell(notices.of_tags(path, reading.format, reading.encoding))
     estimator = obeying.loaded(model)
+    promise, split = None, Split(accepting.by, scheme_of(estimator.classes_))
+    if accepting.accept is not None:
+        obeyed = rules is not False and estimator.model_.rules_to_obey(rules) is not None
+        promise = estimator.promise(accepting.accept, by=accepting.by, rules=obeyed and rules)
     options = replace(reading.cutting(estimator.tokens_), scheme=None).options()
     first = _opened(inputs[0], options)
     streams = chain([(inputs[0], first)], ((path, _opened(path, options)) for path in inputs[1:]))
     target = to or natural_format(first.format, output)
-    labelled = _labelled(estimator, _read(streams, estimator.look_), rules, wanted)
+    examples = _read(streams, estimator.look_)
+    if promise is None:
+        labelled = _labelled(estimator, examples, rules, wanted)
+    else:
+        answers = _accepted(estimator, examples, rules, promise)
+        if accepting.rest is None:
+            labelled = split.marked(answers)
+        else:
+            form = to or natural_format(first.format, accepting.rest)
+            labelled = split.sure_ones(answers, accepting.rest, format=form, scheme=reading.scheme)
     try:
         write(labelled, output, target, scheme=reading.scheme)
+        if promise is not None:
+            split.tell(promise.text)
     except KeyboardInterrupt:
         raise KeyboardInterrupt("the output is not complete" if output == "-" else "") from None
 
@@ -106,6 +124,21 @@ def _labelled(
     told.sum_up()
 
 
+def _accepted(
+    estimator: Any, examples: Iterator[tuple[str, Example]], rules: Rules | bool, promise: Any
+) -> Iterator[tuple[Example, Any]]:
+    """The examples with the labels of the model, and what of them is sure."""
+    obeyed, told = estimator.model_.rules_to_obey(rules), Told()
+    with warming(*(() if obeyed is None else ("search",))):
+        while part := list(islice(examples, CHUNK)):
+            with told.naming([example.where(source) for source, example in part]):
+                X = [example.tokens for _, example in part]
+                found = estimator.accept(X, promise, rules=obeyed is not None and obeyed)
+            for (_, example), labels, sure in zip(part, found.labels, found.sure, strict=True):
+                yield replace(example, labels=labels), sure
+    told.sum_up()
+
+
 def _best(estimator: Any, X: list[Any], obeyed: Rules | None, wanted: Wanted) -> list[list[Labelling]]:
     """The best labellings of each sequence, one unless more are wanted; a single one has no score."""
     under: Any = False if obeyed is None else obeyed
@@ -116,8 +149,12 @@ def _best(estimator: Any, X: list[Any], obeyed: Rules | None, wanted: Wanted) ->
     if not wanted.confidence:
         return [[Labelling(*one) for one in best] for best in found]
     pairs = [(x, labels) for x, best in zip(X, found, strict=True) for labels, _ in best]
-    sure = iter(estimator.confidence([x for x, _ in pairs], [labels for _, labels in pairs], rules=under))
-    return [[Labelling(*one, next(sure).tolist()) for one in best] for best in found]
+    sure = iter(estimator.sureness([x for x, _ in pairs], [labels for _, labels in pairs], rules=under))
+    return [[Labelling(*one, _confidence(next(sure))) for one in best] for best in found]
+
+
+def _confidence(sure: Any) -> Confidence:
+    return Confidence(sure.token.tolist(), sure.block.tolist(), sure.sequence)
 
 
 class Told:
@@ -178,6 +215,7 @@ def evaluate(
     except DataError as err:
         raise DataError.at(gold.source, None, str(err)) from None
     under: dict[str, Any] = {"rules": obeyed is not None, "broken": broken}
+    under["calibration"] = measured(estimator, gold, predicted, obeyed)
     if n_worst is not None:
         under["mistakes"] = mistakes(estimator, gold, predicted, counted, n_worst)
     return {"model": str(model), "data": gold.source, "seconds": seconds, **scores, **under}
@@ -215,6 +253,9 @@ def evaluation_report(result: dict[str, Any], *, list_mistakes: bool = False) ->
         for label, row in result["per_label"].items()
     ]
     yield table(("label", "precision", "recall", "F1", "support"), rows)
+    if result["calibration"]:
+        yield ""
+        yield from measured_report(result["calibration"])
     if result["broken"] is not None:
         yield from _broken_report(result)
     if list_mistakes:

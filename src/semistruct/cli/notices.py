@@ -45,6 +45,8 @@ def of_evaluation(estimator: Any, gold: Corpus) -> Iterator[str]:
     data = data if isinstance(data, Mapping) else {}
     if gold.digest == data.get("sha256"):
         yield f"{gold.source}: the model was trained on this data, so its scores tell little about other data"
+    elif gold.digest == data.get("dev sha256") and data.get("refit"):
+        yield f"{gold.source}: the model was also trained on this data, so its scores tell little about other data"
     elif gold.digest == data.get("dev sha256"):
         yield f"{gold.source}: parameters of the model were chosen on this data, so other data may score lower"
     elif look is not None:

@@ -183,6 +183,39 @@ class Obeying:
         return estimator
 
 
+@dataclass(frozen=True)
+class Accepting:
+    """Which answers need no second look."""
+
+    accept: Annotated[
+        float | None,
+        Option(metavar="LEVEL", help="accept answers of which at least this share is right, such as 0.99; see --rest"),
+    ] = None
+    accept_by: Annotated[
+        str | None, Option(help="what is accepted: whole sequences (sequence, the default), or single fields (field)")
+    ] = None
+    rest: Annotated[str | None, Option(help="file for the sequences with something to check")] = None
+
+    def check(self, to: str | None, output: str, others: dict[str, bool]) -> None:
+        """Refuse options that do not go together; `others` says which further ones are given."""
+        if self.accept is None:
+            for name, value in (("--rest", self.rest), ("--accept-by", self.accept_by)):
+                if value is not None:
+                    raise ParameterError(f"{name} needs --accept, the share of right answers, such as --accept 0.99")
+            return
+        for name, given in others.items():
+            if given:
+                raise ParameterError(f"--accept cannot go with {name}")
+        if self.rest is None and to != "jsonl":
+            raise ParameterError("--accept needs --rest, a file for the others, or --to jsonl, which marks them")
+        if self.rest is not None and (self.rest == output or Path(self.rest).resolve() == Path(output).resolve()):
+            raise ParameterError("--rest and --output (-o) name the same file")
+
+    @property
+    def by(self) -> str:
+        return self.accept_by or "sequence"
+
+
 @contextmanager
 def searching_here(features: list[str] | None) -> Iterator[None]:
     """If features are functions, their modules are looked for in the current folder too, after all other places."""

@@ -58,9 +58,18 @@ class Data:
 
 
 def train(
-    data: Data, output: Path, *, method: str | None, params: dict[str, Any], beside: BesideModel, quiet: bool
+    data: Data,
+    output: Path,
+    *,
+    method: str | None,
+    params: dict[str, Any],
+    beside: BesideModel,
+    refit: bool,
+    quiet: bool,
 ) -> dict[str, Any]:
     """Fit an estimator, write the model, and return a record of it."""
+    if refit and data.dev is None:
+        raise ParameterError("--refit needs --dev (-d), the data to learn from once it has been chosen on")
     name = method or data.usual_method
     chosen = method_of(name)
     check_writable(output)
@@ -89,6 +98,9 @@ def train(
     seconds = time.perf_counter() - began
     estimator.tokens_ = data.tokens
     card = {"data": _about(data), "metric": estimator.metric, **_scores(estimator, data)}
+    if refit and estimator.stop_ != "interrupted":
+        _refit(estimator, data, quiet)
+        card["data"]["refit"] = estimator.stop_ != "interrupted"
     card["C"] = getattr(estimator, "C_", None)
     estimator.save(output, card=card)
     if beside.plot is not None:
@@ -98,6 +110,17 @@ def train(
     learned["trust"] = estimator.trust_
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
+
+
+def _refit(estimator: Any, data: Data, quiet: bool) -> None:
+    """Learn again, from train and dev data; how text is cut stays."""
+    assert data.dev is not None
+    pool = {"pool": data.pool} if isinstance(estimator, PathMethod) else {}
+    with watching(quiet) as watch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what there is to say has been said
+        dev = (data.dev.tokens, data.dev.labels)
+        estimator.refit(data.labelled.tokens, data.labelled.labels, dev=dev, watch=watch, **pool)
+    estimator.tokens_ = data.tokens
 
 
 def _about(data: Data) -> dict[str, Any]:
@@ -214,6 +237,8 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
         for name, score in result[metric.key].items():
             if name != "train":
                 yield f"{metric.words} on {name}: {_share(score)}"
+    if about.get("refit"):
+        yield "then learned again from these and the dev data together, with what was chosen"
     if "train" in result["token_accuracy"]:
         yield f"(on the training data itself: {_share(result['token_accuracy']['train'])})"
     yield f"model written to {result['model']}"

@@ -155,10 +155,10 @@ class _Part:
         unlabelled = self.pairs(left)[0] if self.pool is None else self.pool
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of one fit among many; stop_ shows an interruption
-            if method == "supervised":
-                model: Any = SSVM(**self.given).fit(*self.pairs(which))
-            else:
-                model = AnnealedSSVM(**self.given).fit(*self.pairs(which), pool=unlabelled)
+            supervised = method == "supervised"
+            model: Any = (SSVM if supervised else AnnealedSSVM)(**self.given)
+            model.calibrates = False
+            model.fit(*self.pairs(which), **({} if supervised else {"pool": unlabelled}))
         if model.stop_ == "interrupted":
             raise KeyboardInterrupt
         rules = self.given["rules"] is not None

@@ -83,7 +83,7 @@ def _fit_one(entry: Entry, params: Mapping[str, Any], setup: Setup) -> Any:
         del given["features"]
     known = estimator.get_params()
     estimator.set_params(**{key: value for key, value in given.items() if key in known})
-    estimator.keep_models = True
+    estimator.keep_models, estimator.calibrates = True, False
     offered = {"dev": setup.dev, "pool": setup.pool}
     taken = inspect.signature(estimator.fit).parameters
     estimator.fit(*setup.learn, **{key: value for key, value in offered.items() if key in taken})

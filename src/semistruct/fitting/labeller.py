@@ -5,18 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from semistruct import metrics, params, store
+from semistruct.calibration.accepting import Accepted, Promise
+from semistruct.calibration.calibration import Standing
+from semistruct.calibration.cases import LEVELS, Scores
+from semistruct.calibration.curves import LOG_ODDS
 from semistruct.errors import DataError, ModelError, ParameterError, quoted, shortened
 from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
 from semistruct.features.templates import as_texts
 from semistruct.fitting.data import Pairs, check_data, sequences
+from semistruct.fitting.refitting import refitted
 from semistruct.fitting.standing import Line, RuleReport
 from semistruct.fitting.trust import Trust, best_strength
 from semistruct.looks import Look, probable_cut
@@ -45,6 +50,8 @@ class SequenceLabeller(BaseEstimator):
              `semistruct.read` takes as `tokens`.  It may be set; model files hold it
     look_    how the tokens of X look, None if X holds features
     trust_   list of dicts, one per rule: rule, weight in prediction, applies, obeys, why
+
+    Where the attribute `calibrates` is set to False, `fit` does not learn how right the model is, and takes less time.
     """
 
     name: ClassVar[str]
@@ -52,6 +59,8 @@ class SequenceLabeller(BaseEstimator):
     checks: ClassVar[params.Checks] = {}
     reports: ClassVar[tuple[RuleReport, ...]] = ()
     compiles: ClassVar[tuple[str, ...]] = ()
+    probabilistic: ClassVar[bool] = False  # whether scores are logarithms of probabilities
+    calibrates = True
     C: float | str
     features: FeatureSet
     rules: Rules | None
@@ -60,6 +69,8 @@ class SequenceLabeller(BaseEstimator):
     random_state: Any
     model_: Model
     data_: dict[str, Any]
+    labels_: list[Any]
+    stop_: str
     card_: dict[str, Any]
     tokens_: str
     look_: Look | None
@@ -106,17 +117,69 @@ class SequenceLabeller(BaseEstimator):
         return self.model_.margins(sequences(X), self.n_jobs, obeyed)
 
     def confidence(
-        self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, *, rules: bool | Rules = False
-    ) -> list[np.ndarray]:
-        """How sure the model is of each label of y (default: the labels it predicts), in units of its scores.
+        self,
+        X: Sequence[Any],
+        y: Sequence[Sequence[str]] | None = None,
+        *,
+        rules: bool | Rules = False,
+        by: str = "token",
+    ) -> list[Any]:
+        """How likely labels are right, between 0 and 1: those of y, by default the labels it predicts.
 
-        A value is the margin by which the best labelling with that label beats the best one with another label at the
-        token; the smallest one of a sequence is the margin over the runner-up.  Both are meant under the instance rules
-        that `rules` names, as in `predict`; labels that such rules enforce against the model have negative values if
-        they are not named.  Rules that are functions have no say in it.
+        rules  as in `predict`
+        by     "token": for each sequence an array, with a probability for each label; "block": with one for each block,
+               in the order of `semistruct.labels.spans`; "sequence": for each sequence, that all its labels are right
+
+        The probabilities are learned from labels that were held out, see `semistruct.calibration`.
+        """
+        if by not in LEVELS:
+            raise ParameterError(f"by={quoted(by)}: must be one of {', '.join(map(quoted, LEVELS))}")
+        return [getattr(one, by) for one in self.sureness(X, y, rules=rules)]
+
+    def sureness(
+        self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, *, rules: bool | Rules = False
+    ) -> list[Scores]:
+        """`confidence` at all three levels, for each sequence an object with `token`, `block` and `sequence`."""
+        obeyed = self._to_obey(rules)
+        standing = self._standing(obeyed)
+        exact, curves = standing.kind == LOG_ODDS, standing.curves
+        found = self.model_.sureness(*self._labelled(X, y, rules), self.n_jobs, obeyed, exact=exact)
+        return [
+            Scores(curves["token"](one.token), curves["block"](one.block), float(curves["sequence"](one.sequence)))
+            for one in found
+        ]
+
+    def promise(self, level: float, *, by: str = "sequence", rules: bool | Rules = False) -> Promise:
+        """What it takes to accept answers of which at least the share `level` is right, on new data too.
+
+        by     "sequence": whole sequences, or "field": blocks
+        rules  False, or True for those of the model
+
+        A ParameterError tells why if the labels that were held out do not support such a promise.
         """
         obeyed = self._to_obey(rules)
-        return self.model_.confidence(*self._labelled(X, y, rules), self.n_jobs, obeyed)
+        if obeyed is not None and obeyed is not self.model_.rules:
+            raise ParameterError("promises hold under the rules of the model, or without rules, not under other rules")
+        return Promise.of(self._standing(obeyed), level, by)
+
+    def accept(
+        self, X: Sequence[Any], promise: Promise | float, *, by: str = "sequence", rules: bool | Rules = False
+    ) -> Accepted:
+        """The labels of each sequence, and which of them are sure; see `promise`, of which a level is enough."""
+        made = promise if isinstance(promise, Promise) else self.promise(promise, by=by, rules=rules)
+        obeyed = self._to_obey(rules)
+        exact = self._standing(obeyed).kind == LOG_ODDS
+        labels, scores = self.model_.answers(sequences(X), self.n_jobs, obeyed, exact=exact)
+        return Accepted(labels, [made.keeps(one) for one in scores], made)
+
+    def _standing(self, obeyed: Rules | None) -> Standing:
+        """How right the model is under these rules."""
+        check_is_fitted(self, "model_")
+        if self.model_.calibration is None:
+            raise ModelError(
+                "the model has no calibration, so it cannot tell how likely its labels are right; fit it again"
+            )
+        return self.model_.calibration.of(obeyed is not None)
 
     def _labelled(self, X: Any, y: Any, rules: bool | Rules = False) -> tuple[list[Any], list[Any]]:
         """X and y as lists, where the model knows all labels of y; None for y stands for what it predicts."""
@@ -137,6 +200,28 @@ class SequenceLabeller(BaseEstimator):
         check_is_fitted(self, "model_")
         X, y = check_data(X, y, "input")
         return metrics.token_accuracy(y, self.predict(X, rules=rules))
+
+    def refit(self, X: Sequence[Any], y: Sequence[Any], *, dev: Pairs, **further: Any) -> Self:
+        """Learn again from X and the dev data together, after `fit` with the same data has chosen by the dev data.
+
+        C, the point of the path, the weights of rules and the calibration stay as they were chosen and learned.
+
+        further  what `fit` takes besides: pool, watch
+
+        If a path is interrupted, the model stays as it was.
+        """
+        check_is_fitted(self, "model_")
+        both = refitted(self, (X, y), dev, further)
+        if getattr(both, "stop_", None) == "interrupted":
+            self.stop_ = "interrupted"
+            return self
+        chosen = self.model_
+        self.model_ = replace(both.model_, rules=chosen.rules, calibration=chosen.calibration)
+        if hasattr(both, "labels_"):
+            self.labels_ = both.labels_
+        self.tokens_, self.look_ = both.tokens_, both.look_
+        self.data_ = {**getattr(self, "data_", {}), "refit": True}
+        return self
 
     def _note_tokens(self, X: list[Any]) -> None:
         """Keep how the tokens of X look."""
@@ -170,6 +255,8 @@ class SequenceLabeller(BaseEstimator):
             given["data"] = {**data, **given.get("data", {})}
         if trust := getattr(self, "trust_", None):
             given.setdefault("trust", trust)
+        if self.model_.calibration is not None:
+            given.setdefault("calibration", self.model_.calibration.card)
         tokens = {"cut": checked_tokens(self.tokens_), "look": self.look_ and self.look_.to_dict()}
         store.write_model(path, self.model_, {**self.description(), "tokens": tokens}, given)
 

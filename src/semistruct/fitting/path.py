@@ -15,6 +15,7 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ParameterError, RuleWarning, quoted, some_of
 from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
+from semistruct.fitting.calibrating import calibrate_path
 from semistruct.fitting.checkpoints import Checkpoint
 from semistruct.fitting.choice import choose_C
 from semistruct.fitting.data import (
@@ -117,6 +118,8 @@ class PathMethod(SequenceLabeller):
     axis: ClassVar[str]  # what the stages differ in: its name in rows of the history and of the path, and in words
     axis_text: ClassVar[str]
     keep_models = False
+    part_of_path = slice(None)  # of the stages
+    rough_start = False
     rules: Rules | None = None
     select: str = "auto"
     metric: str = "token"
@@ -171,7 +174,7 @@ class PathMethod(SequenceLabeller):
         judge = Judge.of(
             task, held_out, select, Measure(self.metric, task.labels), trust.weighted(strength), self.n_jobs
         )
-        stages = self._stages(task)
+        stages = self._stages(task)[self.part_of_path]
         run = Run(start, self.axis, stages, watch)
         points: list[Point] = []
         if checkpoint is not None:
@@ -183,7 +186,7 @@ class PathMethod(SequenceLabeller):
             points.append(judge.point(run.state.chain, None, None))
         self.stop_ = "finished"
         try:
-            for now in self._walk(task, run) if self._has_a_path(task, select) else ():
+            for now in self._walk(task, run) if stages and self._has_a_path(task, select) else ():
                 points.append(judge.point(now.chain, stages[now.stage], now.labels))
                 run.note_point(points[-1], len(points))
         except KeyboardInterrupt:
@@ -191,6 +194,9 @@ class PathMethod(SequenceLabeller):
             warnings.warn("interrupted: the model is the best point so far", stacklevel=2)
         self._finish(task, points, judge, run.state)
         self.model_ = self._weighed(self.model_, trust, n_labelled, dev)
+        if self.calibrates:
+            labelled = (X, y) if n_labelled and self.stop_ == "finished" else ([], [])
+            calibrate_path(self, labelled, pool or [], dev)
         if self.keep_models:
             self.models_ = [replace(self._model(task, p.chain), rules=self.model_.rules) for p in points]
         return self
@@ -237,7 +243,7 @@ class PathMethod(SequenceLabeller):
         batch, known, weight = task.labelled
         seed, measure = seed_from(self.random_state), Measure(self.metric, task.labels)
         self.C_, self.search_ = choose_C(self.C, learner, measure, (batch, known), dev, weight, seed, self.n_jobs)
-        return learner.learn(batch, known, self.C_ * weight).chain
+        return learner.learn(batch, known, self.C_ * weight, rough=self.rough_start).chain
 
     def _stages(self, task: Task) -> list[float]:
         """Where the points of the path are, on the axis."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
+import numpy as np
+
 from semistruct.errors import DataError
 from semistruct.features import Encoder, FeatureSet
+from semistruct.fitting.calibrating import Asked, calibrated, learned_without, parts_of
 from semistruct.fitting.choice import choose_C
 from semistruct.fitting.data import (
     DevData,
@@ -102,6 +105,16 @@ class SupervisedMethod(SequenceLabeller):
         trust = Trust.of(self.rules, [(X, y), dev], labels)
         trust.warn()
         self.model_ = self._weighed(model, trust, len(y), dev)
+
+        def without() -> Iterator[Asked]:
+            whole = [i for i, row in enumerate(y) if None not in row]
+            parts = [np.array(whole)[part] for part in parts_of(len(whole), seed)]
+            quiet = self.learner(len(labels))
+            for part, chain in learned_without(quiet, batch, known, self.C_ * weight, parts, learned.start):
+                yield Asked(Model(labels, encoder, chain), [X[i] for i in part], [y[i] for i in part])
+
+        if self.calibrates:
+            self.model_ = calibrated(self.model_, dev, without, self.probabilistic, self.n_jobs)
         return self
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> Learner:

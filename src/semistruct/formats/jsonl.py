@@ -9,11 +9,10 @@ unknown label, and without "labels" or "spans" the sequence has no labels.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import replace
 from typing import Any
 
-from semistruct.corpus import Example, Labelling, Labels, Token
+from semistruct.corpus import Confidence, Example, Labelling, Labels, Token
 from semistruct.errors import DataError
 from semistruct.formats import marked
 from semistruct.formats.base import Sample
@@ -24,7 +23,7 @@ from semistruct.formats.records import Records, label_of, list_in, mark_of, show
 class JsonLines(Records):
     name = "jsonl"
     rank = 19
-    read_keys = ("tokens", "text", "labels", "spans", "confidence", "n_best")
+    read_keys = ("tokens", "text", "labels", "spans", "confidence", "sequence_confidence", "n_best")
 
     def looks_like(self, sample: Sample) -> bool:
         return sample.is_json
@@ -94,16 +93,16 @@ def _record(example: Example) -> dict[str, Any]:
     if example.labels is None:
         record.popitem()
     if example.confidence is not None:
-        _tell_confidence(record, example.confidence, example.offsets)
+        _tell_confidence(record, example.confidence)
     return record
 
 
-def _tell_confidence(record: dict[str, Any], values: list[float], offsets: list[tuple[int, int]] | None) -> None:
-    """A list for tokens; for spans of a text the least of their tokens."""
-    if "spans" not in record or offsets is None:
-        record["confidence"] = [round(value, 4) for value in values]
-        return
-    starts = [a for a, _ in offsets]
-    for span in record["spans"]:
-        own = values[bisect_left(starts, span["start"]) : bisect_left(starts, span["end"])]
-        span["confidence"] = round(min(own), 4)
+def _tell_confidence(record: dict[str, Any], sure: Confidence) -> None:
+    """A list for tokens; for a text, a number for each span, unless blocks were joined in another scheme."""
+    if "spans" in record:
+        for span, value in zip(record["spans"], sure.blocks, strict=False):
+            if len(record["spans"]) == len(sure.blocks):
+                span["confidence"] = round(value, 4)
+    else:
+        record["confidence"] = [round(value, 4) for value in sure.tokens]
+    record["sequence_confidence"] = round(sure.sequence, 4)

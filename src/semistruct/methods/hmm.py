@@ -15,6 +15,7 @@ from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import DataError
 from semistruct.features import FeatureSet
 from semistruct.fitting.learners import COMPLETIONS, Learned, filled
+from semistruct.fitting.probabilities import Probabilities
 from semistruct.fitting.standing import Line
 from semistruct.fitting.supervised import SupervisedMethod
 from semistruct.progress import Progress, Watch
@@ -159,7 +160,7 @@ class CountLearner:
 
 
 @dataclass(eq=False, repr=False)
-class HMM(SupervisedMethod):
+class HMM(Probabilities, SupervisedMethod):
     """Hidden Markov model: the probability of labels and features together,
 
         p(x, y) = p(y_1) p(y_2 | y_1) ... p(y_T | y_T-1) p(x_1 | y_1) ... p(x_T | y_T),

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from semistruct.files import replacing
+from semistruct.report.html import inline_svg
 from semistruct.report.pages import blocks, hues, render
+from semistruct.report.reliability import CAPTIONS, draw
 
 
 def write_mistakes(path: Path, result: dict[str, Any]) -> None:
@@ -30,4 +32,8 @@ def page(result: dict[str, Any]) -> str:
         mistakes={**mistakes, "worst": shown},
         scores=[(name, "-" if result[key] is None else f"{result[key]:.2%}") for name, key in names.items()],
         hues=hues(labels),
+        figures=[
+            (CAPTIONS[level].format(**found), inline_svg(draw(found)))
+            for level, found in (result["calibration"] or {}).items()
+        ],
     )

@@ -83,13 +83,16 @@ def suggest(
     _check(X, model, rules)
     if model is None:
         show("learning a model")
-        estimator: SequenceLabeller = SSVM().fit(X, y)
+        own = SSVM()
+        own.calibrates = False
+        estimator: SequenceLabeller = own.fit(X, y)
     else:
         estimator = model
     labels = (rules or Rules([])).all_labels({*chain.from_iterable(y), *estimator.classes_})
     show("labelling the pool")
     labelled_by_model = estimator.predict(free)
-    seen = Seen(X, y, free, labelled_by_model, estimator.confidence(free, labelled_by_model), labels)
+    margins = [one.token for one in estimator.model_.sureness(free, labelled_by_model, estimator.n_jobs)]
+    seen = Seen(X, y, free, labelled_by_model, margins, labels)
     show("looking for rules")
     found = _chosen(seen, rules or Rules([])) if len(labels) > 1 else []
     return Suggestions(found, labels, len(X), len(free), model is None)

@@ -1,0 +1,100 @@
+"""What a model knows about how right it is, learned from answers to sequences that it had not learned from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semistruct.calibration.cases import LEVELS, Cases
+from semistruct.calibration.curves import KINDS, LARGEST, PRIORS, Curve, fit
+from semistruct.calibration.promises import Record
+
+ACCEPTED_BY = {"sequence": "sequence", "field": "block"}
+"""What can be accepted, and the level of it."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How right one way of labelling is, without rules or under them.
+
+    kind     what scores are: margins, or logarithms of odds
+    curves   by level
+    records  of blocks and sequences that were held out
+    """
+
+    kind: str
+    curves: dict[str, Curve]
+    records: dict[str, Record]
+
+    @classmethod
+    def of(cls, kind: str, ruled: bool, parts: Iterable[dict[str, Cases]]) -> Standing:
+        """From cases by level, in parts whose sequences are numbered each from 0."""
+        joined = _joined(list(parts))
+        curves = {level: fit(one.score, one.right, kind, PRIORS[kind, ruled, level]) for level, one in joined.items()}
+        records = {level: Record.of(joined[level], curves[level]) for level in ACCEPTED_BY.values()}
+        return cls(kind, curves, records)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "curves": {level: [curve.a, curve.b] for level, curve in self.curves.items()},
+            "records": {level: record.to_dict() for level, record in self.records.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, about: dict[str, Any]) -> Standing:
+        kind = about["kind"]
+        if kind not in KINDS:
+            raise ValueError(f"there is no kind of scores {kind!r}")
+        numbers = {level: [float(number) for number in about["curves"][level]] for level in LEVELS}
+        if not all(len(pair) == 2 and np.isfinite(pair).all() and pair[1] >= 0 for pair in numbers.values()):
+            raise ValueError("a curve of the calibration is not two numbers")
+        records = {level: Record.from_dict(about["records"][level]) for level in ACCEPTED_BY.values()}
+        return cls(kind, {level: Curve(a, b, kind) for level, (a, b) in numbers.items()}, records)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How right a model is.
+
+    learned_from  "dev data", "cross-fitting" or "other data": whose answers it is learned from
+    plain, ruled  without rules, and under those of the model, None if it has none
+    """
+
+    learned_from: str
+    plain: Standing
+    ruled: Standing | None = None
+
+    def of(self, ruled: bool) -> Standing:
+        """For labels under rules, or without.  Where the model has no rules, those of others change nothing."""
+        return self.ruled if ruled and self.ruled is not None else self.plain
+
+    @property
+    def card(self) -> dict[str, Any]:
+        """For the card of a model: what it is learned from, and how many sequences were held out."""
+        return {"from": self.learned_from, "sequences": self.plain.records["sequence"].total}
+
+    def to_dict(self) -> dict[str, Any]:
+        ruled = None if self.ruled is None else self.ruled.to_dict()
+        return {"from": self.learned_from, "plain": self.plain.to_dict(), "ruled": ruled}
+
+    @classmethod
+    def from_dict(cls, about: dict[str, Any]) -> Calibration:
+        ruled = None if about["ruled"] is None else Standing.from_dict(about["ruled"])
+        return cls(str(about["from"]), Standing.from_dict(about["plain"]), ruled)
+
+
+def _joined(parts: list[dict[str, Cases]]) -> dict[str, Cases]:
+    out = {}
+    for level in LEVELS:
+        found = [part[level] for part in parts]
+        first = np.cumsum([0, *(int(one.owner.max(initial=-1)) + 1 for one in found)])
+        out[level] = Cases(
+            np.clip(np.concatenate([np.zeros(0), *(one.score for one in found)]), -LARGEST, LARGEST),
+            np.concatenate([np.zeros(0, bool), *(one.right for one in found)]),
+            np.concatenate([np.zeros(0, np.int64), *(one.owner + k for one, k in zip(found, first, strict=False))]),
+        )
+    return out

@@ -1,0 +1,126 @@
+"""Calibration at the end of a fit: models that have not seen some labelled sequences are asked about these.
+
+With dev data that is the model itself.  Without, or with little of it, the labelled sequences are cut into parts, and
+each is labelled by a model learned from the others, with the C that was chosen.  Supervised methods start each of these
+models from the one before.  Methods with a path go right to the stage that was chosen, with a part of the pool, so that
+all of this takes little time beside the path itself; their models are somewhat worse than the one that is asked about.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from semistruct.batch import SequenceBatch
+from semistruct.calibration.calibration import Calibration, Standing
+from semistruct.calibration.cases import Cases, cases
+from semistruct.calibration.curves import LOG_ODDS, MARGINS
+from semistruct.chain.inference import ChainWeights
+from semistruct.fitting.data import Pairs
+from semistruct.fitting.learners import Learner
+from semistruct.labels import scheme_of
+from semistruct.model import Model
+from semistruct.params import seed_from
+
+FEW = 30  # sequences: up to this many of dev data are not enough, and up to this many labelled ones are cut finely
+FINE, COARSE = 10, 5  # the number of parts, for few and for many
+COSTLY_FINE, COSTLY = 3, 2  # and how many of them where learning takes long
+ONE_PART_FROM = 1000  # from this many on, a single part is held out
+ONE_PART = 300  # of this size
+SHARE_OF_POOL, LEAST = 10, 50  # models that are only asked learn from a tenth of the pool, or 50 sequences
+MOST = 1000  # sequences that models are asked about
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Labelled sequences, and a model that has not learned from them."""
+
+    model: Model
+    X: Sequence[Any]
+    y: Sequence[Any]
+
+
+def calibrated(
+    model: Model, dev: Pairs | None, without: Callable[[], Iterator[Asked]], exact: bool, n_jobs: int | None
+) -> Model:
+    """The model with its calibration; `without` gives models learned without parts of the labelled sequences."""
+    asked, sources = list[Asked](), list[str]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if dev is not None:
+            asked.append(Asked(model, dev[0][:MOST], dev[1][:MOST]))
+            sources.append("dev data")
+        if dev is None or len(dev[0]) <= FEW:
+            found = list(without())
+            asked += found
+            sources += ["cross-fitting"] * (len(found) > 0)
+        plain = Standing.of(LOG_ODDS if exact else MARGINS, False, [_answers(one, exact, n_jobs) for one in asked])
+        ruled = None
+        if model.rules is not None:
+            under = [replace(one, model=replace(one.model, rules=model.rules)) for one in asked]
+            ruled = Standing.of(MARGINS, True, [_answers(one, False, n_jobs, under_rules=True) for one in under])
+    return replace(model, calibration=Calibration(" and ".join(sources) or "other data", plain, ruled))
+
+
+def _answers(asked: Asked, exact: bool, n_jobs: int | None, *, under_rules: bool = False) -> dict[str, Cases]:
+    """What the model answers, how sure it is, and whether it is right."""
+    model, rules = asked.model, asked.model.rules if under_rules else None
+    found, scores = model.answers(asked.X, n_jobs, rules, exact=exact)
+    return cases(scores, found, asked.y, scheme_of(model.labels))
+
+
+def parts_of(n: int, seed: int, *, costly: bool = False) -> list[np.ndarray]:
+    """The parts of n sequences to hold out, none if there is nothing left to learn from."""
+    order = np.random.default_rng(seed).permutation(n)
+    if n >= ONE_PART_FROM:
+        return [order[:ONE_PART]]
+    if n <= FEW:
+        return np.array_split(order, min(COSTLY_FINE if costly else FINE, n)) if n > 1 else []
+    return np.array_split(order, COARSE)[: COSTLY if costly else COARSE]
+
+
+def calibrate_path(method: Any, labelled: Pairs, pool: list[Any], dev: Pairs | None) -> None:
+    """Calibrate the model of a method with a path, just fitted; an interruption leaves what other data tell."""
+    chosen = next(k for k, point in enumerate(method.path_) if point["chosen"])
+    try:
+        without = partial(_paths_without, method, chosen, labelled, pool)
+        method.model_ = calibrated(method.model_, dev, without, method.probabilistic, method.n_jobs)
+    except KeyboardInterrupt:
+        method.stop_ = "interrupted"
+        method.model_ = calibrated(method.model_, None, lambda: iter(()), method.probabilistic, method.n_jobs)
+
+
+def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -> Iterator[Asked]:
+    """Models of the stage of the chosen point, 0 for the supervised start, without parts of the labelled sequences."""
+    X, y = labelled
+    whole = [i for i, row in enumerate(y) if row is not None and None not in row]
+    seed = seed_from(method.random_state)
+    some = np.random.default_rng(seed).permutation(len(pool))[: max(len(pool) // SHARE_OF_POOL, LEAST)]
+    settings = {"select": "last", **({"C": method.C_} if "C" in method.get_params(deep=False) else {})}
+    for part in parts_of(len(whole), seed, costly=True):
+        held = {whole[i] for i in part}
+        other = clone(method).set_params(**settings)
+        other.calibrates, other.rough_start, other.part_of_path = False, True, slice(max(chosen - 1, 0), chosen)
+        rest = [[one for i, one in enumerate(rows) if i not in held] for rows in (X, y)]
+        other.fit(*rest, pool=[pool[i] for i in some] if chosen else None)
+        yield Asked(other.model_, [X[i] for i in sorted(held)], [y[i] for i in sorted(held)])
+
+
+def learned_without(
+    learner: Learner, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, parts: list[np.ndarray],
+    start: Any = None,
+) -> Iterator[tuple[np.ndarray, ChainWeights]]:  # fmt: skip
+    """(part, weights learned without it): its sequences weigh nothing, and learning starts from the one before."""
+    for part in parts:
+        rest = weight.copy()
+        rest[part] = 0.0
+        if (rest > 0).any():
+            learned = learner.learn(batch, known, rest, rough=True, start=start)
+            start = learned.start
+            yield part, learned.chain

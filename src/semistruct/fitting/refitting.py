@@ -1,0 +1,29 @@
+"""Learning again from training and dev data together, with what was chosen on the dev data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from semistruct.errors import DataError, ParameterError
+from semistruct.fitting.data import Pairs, check_data, checked_dev
+
+
+def refitted(method: Any, data: Pairs, dev: Pairs | None, further: dict[str, Any]) -> Any:
+    """A new estimator, fitted to both data with the C of `method` and as far along its path as was best."""
+    X, y = check_data(*data)
+    held_out = checked_dev(dev)
+    if held_out is None or not held_out[0]:
+        raise DataError("dev data: there is none, so there is nothing to learn again from")
+    both = clone(method)
+    both.calibrates = False
+    if "C" in method.get_params(deep=False) and getattr(method, "C_", None) is not None:
+        both.set_params(C=method.C_)
+    if hasattr(method, "path_"):
+        both.set_params(select="last")
+        both.part_of_path = slice(0, next(k for k, point in enumerate(method.path_) if point["chosen"]))
+    elif "pool" in further:
+        raise ParameterError(f"{type(method).__name__} does not use a pool")
+    both.fit([*X, *held_out[0]], [*y, *held_out[1]], **further)
+    return both
