@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from semistruct.calibration.cases import LEVELS, Cases
-from semistruct.calibration.curves import KINDS, LARGEST, PRIORS, Curve, fit
+from semistruct.calibration.curves import KINDS, LARGEST, LOG_ODDS, MARGINS, PRIORS, Curve, fit
 from semistruct.calibration.promises import Record
 
 ACCEPTED_BY = {"sequence": "sequence", "field": "block"}
@@ -67,6 +67,11 @@ class Calibration:
     learned_from: str
     plain: Standing
     ruled: Standing | None = None
+
+    @classmethod
+    def unlearned(cls, exact: bool) -> Calibration:
+        """What models of other data told, for one whose own answers nobody has looked at; `exact`: it has odds."""
+        return cls("other data", Standing.of(LOG_ODDS if exact else MARGINS, False, ()), Standing.of(MARGINS, True, ()))
 
     def of(self, ruled: bool) -> Standing:
         """For labels under rules, or without.  Where the model has no rules, those of others change nothing."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from semistruct import metrics, params, store
 from semistruct.calibration.accepting import Accepted, Promise
-from semistruct.calibration.calibration import Standing
+from semistruct.calibration.calibration import Calibration, Standing
 from semistruct.calibration.cases import LEVELS, Scores
 from semistruct.calibration.curves import LOG_ODDS
 from semistruct.errors import DataError, ModelError, ParameterError, quoted, shortened
@@ -51,7 +51,8 @@ class SequenceLabeller(BaseEstimator):
     look_    how the tokens of X look, None if X holds features
     trust_   list of dicts, one per rule: rule, weight in prediction, applies, obeys, why
 
-    Where the attribute `calibrates` is set to False, `fit` does not learn how right the model is, and takes less time.
+    Where the attribute `calibrates` is set to False, `fit` does not learn how right the model is, and takes less time;
+    `confidence` then goes by what models of other data told.
     """
 
     name: ClassVar[str]
@@ -175,11 +176,8 @@ class SequenceLabeller(BaseEstimator):
     def _standing(self, obeyed: Rules | None) -> Standing:
         """How right the model is under these rules."""
         check_is_fitted(self, "model_")
-        if self.model_.calibration is None:
-            raise ModelError(
-                "the model has no calibration, so it cannot tell how likely its labels are right; fit it again"
-            )
-        return self.model_.calibration.of(obeyed is not None)
+        known = self.model_.calibration or Calibration.unlearned(self.probabilistic)
+        return known.of(obeyed is not None)
 
     def _labelled(self, X: Any, y: Any, rules: bool | Rules = False) -> tuple[list[Any], list[Any]]:
         """X and y as lists, where the model knows all labels of y; None for y stands for what it predicts."""

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from semistruct.batch import starts
-from semistruct.chain.inference import ChainWeights
 from semistruct.corpus import Labels
 from semistruct.fitting.labeller import SequenceLabeller
-from semistruct.fitting.learners import MarginLearner
 from semistruct.rules import Rules
 
-SHARP = 3.0  # the scores of margin methods, times this, are about as good as logarithms of probabilities
 DISPUTED = 0.5  # how likely, at most, a label is wrong that the rules have put in place of another
 GUESS = 20  # labelled sequences, of a model that does not say how many it learned from
 
@@ -51,13 +48,12 @@ class Signals:
         doubt, changed, has = np.zeros(len(X)), np.zeros(len(X)), np.zeros((len(X), len(number)), bool)
         first = starts(np.array([len(x) for x in X], np.int64))
         wrong = np.zeros(first[-1])
-        chances = _chances(estimator, some)
-        for i, row, before, chance in zip(asked.tolist(), proposed, plain, chances, strict=True):
+        sure = estimator.confidence(some, proposed)
+        for i, row, before, chance in zip(asked.tolist(), proposed, plain, sure, strict=True):
             codes = [number[label] for label in row]
             labels[i], has[i, codes] = row, True
             other = np.array([a != b for a, b in zip(row, before, strict=True)])
-            unsure = 1 - chance[np.arange(len(row)), codes]
-            wrong[first[i] : first[i + 1]] = np.where(other, np.minimum(unsure, DISPUTED), unsure)
+            wrong[first[i] : first[i + 1]] = np.where(other, np.minimum(1 - chance, DISPUTED), 1 - chance)
             doubt[i], changed[i] = wrong[first[i] : first[i + 1]].sum(), other.sum()
         return cls(labels, wrong, doubt, changed, has, model.labels)
 
@@ -69,12 +65,3 @@ class Signals:
         if len(y):
             return np.array([sum(name in row for row in y) for name in self.names], float)
         return self.has[asked].mean(axis=0) * (n_labelled or GUESS)
-
-
-def _chances(estimator: Any, X: Sequence[Any]) -> list[np.ndarray]:
-    """For each sequence (tokens, labels): about how likely each label is."""
-    model = estimator.model_
-    margins = isinstance(estimator.learner(len(model.labels)), MarginLearner)
-    sharp = SHARP if margins else 1.0
-    weights = ChainWeights(sharp * model.weights.tokens, sharp * model.weights.trans)
-    return replace(model, weights=weights).marginals(X, estimator.n_jobs)
