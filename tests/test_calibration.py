@@ -19,7 +19,7 @@ from semistruct.calibration.curves import KINDS, LOG_ODDS, MARGINS, PRIORS, Curv
 from semistruct.calibration.promises import CONFIDENCE, Record, keeps, needed
 from semistruct.calibration.reliability import by_chance, calibration_error, coverage, reliability
 from semistruct.errors import ModelError, ParameterError
-from semistruct.fitting.calibrating import COARSE, ONE_PART, parts_of
+from semistruct.fitting.calibrating import ONE_PART, PARTS, parts_of
 from semistruct.labels import spans
 from semistruct.rules import AtMostOnce, StartsWith
 from strategies import seeds
@@ -297,7 +297,7 @@ def test_a_model_without_calibration():
     assert abs(np.mean(told) - np.mean(right)) < 0.15  # what models of other data told
 
 
-@pytest.mark.parametrize(("n", "sizes"), [(1, []), (2, [1, 1]), (20, [2] * 10), (100, [20] * COARSE)])
+@pytest.mark.parametrize(("n", "sizes"), [(1, []), (2, [1, 1]), (20, [4] * PARTS), (100, [20] * PARTS)])
 def test_parts(n, sizes):
     parts = parts_of(n, 0)
     assert [len(part) for part in parts] == sizes

@@ -141,10 +141,11 @@ def test_what_the_model_learned_from_is_not_picked(few, pool, model):
 def test_doubt_is_a_number_of_labels(few, pool, model):
     probable = CRF(n_jobs=1).fit(few.tokens, few.labels)
     asked, labels = np.arange(0, 40, 2), probable.predict(pool)
-    signals, chances = Signals.of(probable, pool, asked, None), probable.model_.marginals(pool)
-    for i, (row, chance) in enumerate(zip(labels, chances, strict=True)):
-        expected = sum(1 - chance[t, probable.classes_.index(label)] for t, label in enumerate(row))
-        assert_allclose(signals.doubt[i], 0.0 if i % 2 else expected, rtol=1e-9)
+    signals, curve = Signals.of(probable, pool, asked, None), probable.model_.calibration.plain.curves["token"]
+    for i, (row, chances) in enumerate(zip(labels, probable.model_.marginals(pool), strict=True)):
+        likely = [chances[t, probable.classes_.index(label)] for t, label in enumerate(row)]
+        expected = sum(1 - curve(np.log(chance / (1 - chance))) for chance in likely)
+        assert_allclose(signals.doubt[i], 0.0 if i % 2 else expected, rtol=1e-6)
     ruled = Signals.of(model, pool, np.arange(40), None)
     plain = model.predict(pool)
     for i, row in enumerate(ruled.labels):

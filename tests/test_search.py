@@ -47,6 +47,10 @@ class Learner:
         return SimpleNamespace(chain=ChainWeights(tokens, np.zeros((1, 2, 2))), start=SimpleNamespace(C=C))
 
 
+def rows_of(*data, **more):
+    return search_C(*data, **more).rows
+
+
 def ones(n):
     return np.ones(2 * n, np.int16)
 
@@ -54,7 +58,7 @@ def ones(n):
 @pytest.mark.parametrize("n", [2, 3, 5, 12])
 def test_every_sequence_is_held_out_once_and_never_trained_on_then(n):
     learner = Learner({C: range(n) for C in GRID})
-    found = search_C(learner, TOKENS, (numbered(n), ones(n)), None, np.ones(n), seed=0)
+    found = rows_of(learner, TOKENS, (numbered(n), ones(n)), None, np.ones(n), seed=0)
     assert [row["C"] for row in found] == list(GRID)
     left_out = [np.setdiff1d(np.arange(n), call.members) for call in learner.calls if call.start is None]
     assert len(left_out) == min(n, FOLDS)
@@ -65,7 +69,7 @@ def test_every_sequence_is_held_out_once_and_never_trained_on_then(n):
 def test_accuracies_are_shares_of_all_held_out_tokens():
     n = 12
     right = {C: range(k) for k, C in enumerate(GRID, start=2)}
-    found = search_C(Learner(right), TOKENS, (numbered(n), ones(n)), None, np.ones(n), seed=1)
+    found = rows_of(Learner(right), TOKENS, (numbered(n), ones(n)), None, np.ones(n), seed=1)
     assert_allclose([row["token_accuracy"] for row in found], np.arange(2, 2 + len(GRID)) / n, rtol=0, atol=ROUNDING)
 
 
@@ -74,7 +78,7 @@ def test_tokens_without_a_label_are_not_counted():
     known = ones(n)
     known[1::2] = UNKNOWN
     known[2] = 0  # sequence 1
-    found = search_C(Learner({GRID[0]: range(1, n)}), TOKENS, (numbered(n), known), None, np.ones(n), seed=2)
+    found = rows_of(Learner({GRID[0]: range(1, n)}), TOKENS, (numbered(n), known), None, np.ones(n), seed=2)
     assert found[0]["token_accuracy"] == pytest.approx(4 / 6, abs=ROUNDING)  # wrong on sequences 0 and 1
     assert found[1]["token_accuracy"] == pytest.approx(1 / 6, abs=ROUNDING)
 
@@ -85,14 +89,14 @@ def dev_data(batch, known):
 
 def test_with_dev_data_all_else_is_trained_on():
     learner = Learner({C: [0, 1, 2] for C in GRID[:2]})
-    found = search_C(learner, TOKENS, (numbered(4), ones(4)), dev_data(numbered(4), ones(4)), np.ones(4), seed=3)
+    found = rows_of(learner, TOKENS, (numbered(4), ones(4)), dev_data(numbered(4), ones(4)), np.ones(4), seed=3)
     assert [call.members.tolist() for call in learner.calls] == [[0, 1, 2, 3]] * len(GRID)
     assert [row["token_accuracy"] for row in found] == [0.75, 0.75] + [0] * (len(GRID) - 2)
 
 
 def test_each_C_starts_where_the_last_one_ended():
     learner = Learner()
-    search_C(learner, TOKENS, (numbered(4), ones(4)), dev_data(numbered(2), ones(2)), np.ones(4), seed=4)
+    rows_of(learner, TOKENS, (numbered(4), ones(4)), dev_data(numbered(2), ones(2)), np.ones(4), seed=4)
     assert learner.calls[0].start is None
     assert [call.start.C for call in learner.calls[1:]] == list(GRID[:-1])
 
@@ -101,7 +105,7 @@ def test_weights_and_labels_stay_with_their_sequences():
     n, learner = 7, Learner()
     weight = 1 + np.arange(n) / 1000
     known = np.repeat(np.arange(n), 2).astype(np.int16)
-    search_C(learner, TOKENS, (numbered(n), known), None, weight, seed=5)
+    rows_of(learner, TOKENS, (numbered(n), known), None, weight, seed=5)
     for call in learner.calls:
         assert_allclose(call.weight, call.C * weight[call.members], rtol=ROUNDING, atol=0)
         assert_array_equal(call.known, np.repeat(call.members, 2))
@@ -109,14 +113,14 @@ def test_weights_and_labels_stay_with_their_sequences():
 
 def test_many_sequences_are_held_out_once_only():
     n, learner = ONE_FOLD_FROM, Learner()
-    search_C(learner, TOKENS, (numbered(n), ones(n)), None, np.ones(n), seed=6)
+    rows_of(learner, TOKENS, (numbered(n), ones(n)), None, np.ones(n), seed=6)
     assert [len(call.members) for call in learner.calls] == [n - n // FOLDS] * len(GRID)
 
 
 def test_the_seed_decides_the_folds():
     def folds(seed):
         learner = Learner()
-        search_C(learner, TOKENS, (numbered(10), ones(10)), None, np.ones(10), seed=seed)
+        rows_of(learner, TOKENS, (numbered(10), ones(10)), None, np.ones(10), seed=seed)
         return [call.members.tolist() for call in learner.calls]
 
     assert folds(1) == folds(1)
@@ -124,12 +128,24 @@ def test_the_seed_decides_the_folds():
 
 
 def test_nothing_to_hold_out():
-    assert search_C(Learner(), TOKENS, (numbered(1), ones(1)), None, np.ones(1), seed=0) == []
+    assert rows_of(Learner(), TOKENS, (numbered(1), ones(1)), None, np.ones(1), seed=0) == []
     unknown = np.full(4, UNKNOWN, np.int16)
-    assert search_C(Learner(), TOKENS, (numbered(3), ones(3)), dev_data(numbered(2), unknown), np.ones(3), seed=0) == []
+    assert rows_of(Learner(), TOKENS, (numbered(3), ones(3)), dev_data(numbered(2), unknown), np.ones(3), seed=0) == []
 
 
 # ---- what is chosen by
+
+
+def test_the_weights_learned_without_each_part_are_those_of_the_chosen_C():
+    n = 7
+    learner = Learner({GRID[1]: range(n)})
+    choice = choose_C("auto", learner, TOKENS, (numbered(n), ones(n)), None, np.ones(n), 0)
+    assert GRID[1] == choice.C
+    assert sorted(i for part, _ in choice.without for i in part) == list(range(n))
+    calls = [call for call in learner.calls if GRID[1] == call.C]
+    for (part, chain), call in zip(choice.without, calls, strict=True):
+        assert set(part) == set(range(n)) - set(call.members)
+        assert (chain.tokens[:, 1] == 1).all()
 
 
 def chosen(metric, right):
@@ -140,11 +156,11 @@ def chosen(metric, right):
     known = np.array([1, 1, 1, UNKNOWN, UNKNOWN, 1], np.int16)
     learner = Learner(dict(zip(GRID, right, strict=False)))
     dev = dev_data(numbered(3), known)
-    C, rows = choose_C("auto", learner, Measure(metric, NAMES), (numbered(3), ones(3)), dev, np.ones(3), 0)
-    assert all(
-        row.keys() == {"C", "token_accuracy", *([] if metric == "token" else ["sequence_accuracy"])} for row in rows
-    )
-    return GRID.index(C)
+    choice = choose_C("auto", learner, Measure(metric, NAMES), (numbered(3), ones(3)), dev, np.ones(3), 0)
+    keys = {"C", "token_accuracy", *([] if metric == "token" else ["sequence_accuracy"])}
+    assert all(row.keys() == keys for row in choice.rows)
+    assert choice.without == []
+    return GRID.index(choice.C)
 
 
 def test_whole_sequences_may_want_another_C_than_tokens():

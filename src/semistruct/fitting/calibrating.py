@@ -1,9 +1,10 @@
 """Calibration at the end of a fit: models that have not seen some labelled sequences are asked about these.
 
 With dev data that is the model itself.  Without, or with little of it, the labelled sequences are cut into parts, and
-each is labelled by a model learned from the others, with the C that was chosen.  Supervised methods start each of these
-models from the one before.  Methods with a path go right to the stage that was chosen, with a part of the pool, so that
-all of this takes little time beside the path itself; their models are somewhat worse than the one that is asked about.
+each is labelled by a model learned from the others, with the C that was chosen.  Where C was chosen by
+cross-validation, supervised methods have such models already; else they start each of them from the one before.
+Methods with a path go right to the stage that was chosen, with a part of the pool, so that all of this takes little
+time beside the path itself; their models are somewhat worse than the one that is asked about.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from semistruct.labels import scheme_of
 from semistruct.model import Model
 from semistruct.params import seed_from
 
-FEW = 30  # sequences: up to this many of dev data are not enough, and up to this many labelled ones are cut finely
-FINE, COARSE = 10, 5  # the number of parts, for few and for many
-COSTLY_FINE, COSTLY = 3, 2  # and how many of them where learning takes long
+FEW = 30  # sequences: up to this many of dev data are not enough, and all of so few labelled ones are held out in turn
+PARTS = 5
+COSTLY_FINE, COSTLY = 3, 2  # where learning takes long: the number of parts for few; how many of the parts for many
 ONE_PART_FROM = 1000  # from this many on, a single part is held out
 ONE_PART = 300  # of this size
 SHARE_OF_POOL, LEAST = 10, 50  # models that are only asked learn from a tenth of the pool, or 50 sequences
@@ -80,9 +81,10 @@ def parts_of(n: int, seed: int, *, costly: bool = False) -> list[np.ndarray]:
     order = np.random.default_rng(seed).permutation(n)
     if n >= ONE_PART_FROM:
         return [order[:ONE_PART]]
-    if n <= FEW:
-        return np.array_split(order, min(COSTLY_FINE if costly else FINE, n)) if n > 1 else []
-    return np.array_split(order, COARSE)[: COSTLY if costly else COARSE]
+    if n <= FEW and costly:
+        return np.array_split(order, min(COSTLY_FINE, n)) if n > 1 else []
+    parts = np.array_split(order, min(PARTS, n)) if n > 1 else []
+    return parts[:COSTLY] if costly else parts
 
 
 def calibrate_path(method: Any, labelled: Pairs, pool: list[Any], dev: Pairs | None) -> None:

@@ -242,7 +242,8 @@ class PathMethod(SequenceLabeller):
         learner = self._start_learner(len(task.labels))
         batch, known, weight = task.labelled
         seed, measure = seed_from(self.random_state), Measure(self.metric, task.labels)
-        self.C_, self.search_ = choose_C(self.C, learner, measure, (batch, known), dev, weight, seed, self.n_jobs)
+        choice = choose_C(self.C, learner, measure, (batch, known), dev, weight, seed, self.n_jobs)
+        self.C_, self.search_ = choice.C, choice.rows
         return learner.learn(batch, known, self.C_ * weight, rough=self.rough_start).chain
 
     def _stages(self, task: Task) -> list[float]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from semistruct.chain.inference import ChainWeights
 from semistruct.errors import DataError
 from semistruct.features import Encoder, FeatureSet
 from semistruct.fitting.calibrating import Asked, calibrated, learned_without, parts_of
@@ -98,7 +99,8 @@ class SupervisedMethod(SequenceLabeller):
         held_out = DevData.of(dev, encoder, labels)
         seed = seed_from(self.random_state)
         measure = Measure(self.metric, labels)
-        self.C_, self.search_ = choose_C(self.C, learner, measure, (batch, known), held_out, weight, seed, self.n_jobs)
+        choice = choose_C(self.C, learner, measure, (batch, known), held_out, weight, seed, self.n_jobs)
+        self.C_, self.search_ = choice.C, choice.rows
         learned = learner.learn(batch, known, self.C_ * weight)
         self.history_, self.stop_ = [record.row() for record in learned.history], learned.stop
         model = Model(labels, encoder, learned.chain).compact()
@@ -107,10 +109,13 @@ class SupervisedMethod(SequenceLabeller):
         self.model_ = self._weighed(model, trust, len(y), dev)
 
         def without() -> Iterator[Asked]:
-            whole = [i for i, row in enumerate(y) if None not in row]
-            parts = [np.array(whole)[part] for part in parts_of(len(whole), seed)]
-            quiet = self.learner(len(labels))
-            for part, chain in learned_without(quiet, batch, known, self.C_ * weight, parts, learned.start):
+            found: Iterable[tuple[np.ndarray, ChainWeights]] = choice.without
+            if not choice.without:
+                whole = [i for i, row in enumerate(y) if None not in row]
+                parts = [np.array(whole)[part] for part in parts_of(len(whole), seed)]
+                quiet = self.learner(len(labels))
+                found = learned_without(quiet, batch, known, self.C_ * weight, parts, learned.start)
+            for part, chain in found:
                 yield Asked(Model(labels, encoder, chain), [X[i] for i in part], [y[i] for i in part])
 
         if self.calibrates:
