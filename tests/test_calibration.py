@@ -155,7 +155,7 @@ def test_answers_that_are_alike_count_less():
     owner = np.repeat(np.arange(50), 8)
     score = rng.random(400)
     alike = Record.of(Cases(score, right, owner), Curve(2.2, 0, MARGINS))
-    assert alike.likeness == pytest.approx(8, rel=0.01)
+    assert alike.likeness == pytest.approx(8 * (1 + 2 * np.sqrt(2 / 50)), rel=0.01)
     assert record_of(score, right).likeness == 1
 
 

@@ -11,7 +11,7 @@ often than one).  The first look is at as few answers as could keep the promise 
 fifth of all; each look allows at least one more wrong answer than the one before would have.
 
 Answers to one sequence are not independent.  If they vary together as if there were fewer of them, they count as fewer
-(`likeness`).
+(`likeness`), which is estimated, with some caution.
 """
 
 from __future__ import annotations
@@ -130,8 +130,10 @@ def needed(level: float, likeness: float = 1.0) -> int:
 
 def _likeness(cases: Cases, curve: Curve) -> float:
     """By how much the errors of a sequence, beyond what the scores tell, vary more than independent ones would."""
-    rest = cases.right - curve(cases.score)
-    if not len(cases):
+    owners, owner = np.unique(cases.owner, return_inverse=True)
+    if len(owners) == len(cases):  # one answer each
         return 1.0
-    sums = np.bincount(np.unique(cases.owner, return_inverse=True)[1], rest)
-    return float(max(np.sum(sums**2) / max(np.sum(rest**2), 1e-12), 1.0))
+    rest = cases.right - curve(cases.score)
+    sums = np.bincount(owner, rest)
+    found = float(np.sum(sums**2) / max(np.sum(rest**2), 1e-12))
+    return max(found * (1 + 2 * np.sqrt(2 / len(owners))), 1.0)  # two standard errors more: it is an estimate itself
