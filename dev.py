@@ -22,7 +22,7 @@ ENV = HERE / ".venv"
 BIN = ENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
-CORE, EVERYTHING = ".", ".[dev,spacy,bench,docs]"
+CORE, EVERYTHING = ".", ".[dev,spacy,work,bench,docs]"
 KERNEL_TESTS = (
     "chain", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching", "projection",
     "transductive", "sdm", "multiclass",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 EPILOG = "Example: semistruct work references --pool pool.txt -r citations"
 SERVE_EPILOG = "Example: semistruct serve refs.model --port 8000"
-DEMO = 400  # synthetic references
 
 Host = Annotated[str, Option(help="address to listen at; by default only this machine can reach it")]
 Port = Annotated[int, Option(min=0, max=65535, help="port to listen at; the next free one if it is in use")]
@@ -75,10 +75,8 @@ def serve(
     app = model_app(model, trust)
     where = place(host, port, _say, token)
     print(f"{model} is served at {where.site}api/predict\ntoken: {where.token}\nCtrl+C ends it", flush=True)
-    try:
+    with suppress(KeyboardInterrupt):
         run(app, where, open_page=False)
-    except KeyboardInterrupt:
-        pass
     print("closed")
 
 
@@ -94,7 +92,7 @@ def _fill(bench: Bench, pool: Path | None, labelled: Path | None, rules: str | N
     from semistruct.work.starting import start_demo, take_rules
 
     if demo:
-        start_demo(bench, DEMO)
+        start_demo(bench)
     for path, with_labels in ((pool, False), (labelled, True)):
         if path is None or (path is pool and len(bench.pool)):
             continue

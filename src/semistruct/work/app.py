@@ -58,7 +58,7 @@ class OfBench:
         return self.bench.settings.tokens
 
     def label(self, X: list[Any]) -> Rows:
-        model = self.bench.trainer.model
+        model = self.bench.model
         if model is None:
             raise WorkError("there is no model yet: label some sequences first")
         given = {"model": str(model.path), "X": X}

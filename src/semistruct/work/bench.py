@@ -4,42 +4,31 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from threading import RLock
 from typing import Any
 
-from semistruct.corpus import Labels
-from semistruct.errors import DataError, ParameterError, SemistructError, meant, quoted
+from semistruct.errors import DataError, ParameterError, meant, quoted
 from semistruct.labels import OUTSIDE
-from semistruct.work.changes import Changes
-from semistruct.work.decisions import Decision, Decisions, now, without_labels
-from semistruct.work.folder import HISTORY, LABELS, POOL, Field, Folder, Settings
+from semistruct.work.decisions import Decision, now, without_labels
+from semistruct.work.folder import HISTORY, POOL, Field, Folder, Settings
 from semistruct.work.history import History, Step
 from semistruct.work.importing import Found
-from semistruct.work.pool import Pool, read_pool, reading
-from semistruct.work.proposals import Proposals
-from semistruct.work.rulebook import EMPTY, Rulebook, read_text, renamed
+from semistruct.work.pool import Pool, reading
+from semistruct.work.rulebook import renamed
+from semistruct.work.stock import Stock
 from semistruct.work.trainer import Trainer
 
 RESERVED = 300  # seconds for which a sequence that a window shows is not given to another
 
 
-class Bench:
-    """A folder that is open, with what is known about it; one call at a time (`lock`)."""
+class Bench(Stock):
+    """A folder that is open, and what can be done with it."""
 
     def __init__(self, folder: Folder, *, jobs: int | None = None) -> None:
-        self.folder, self.lock, self.changes = folder, RLock(), Changes()
-        path = folder.pool_file()
-        self.pool = Pool(tokens=folder.settings.tokens) if path is None else read_pool(path, folder.settings.tokens)
-        self.decisions = Decisions(folder.path / LABELS, self.pool)
+        super().__init__(folder)
         self.history = History(folder.path / HISTORY)
-        self.rules_text = folder.rules_text() or EMPTY
-        self.rules_version = 1
-        self.proposals = Proposals()
-        self.queue: list[dict[str, Any]] = []
         self.blind: set[int] = set()
         self._shown: dict[int, tuple[str, float]] = {}
         self.trainer = Trainer(self, jobs)
@@ -57,15 +46,6 @@ class Bench:
             self.folder.close()
 
     # ---- settings and pool
-
-    @property
-    def settings(self) -> Settings:
-        return self.folder.settings
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether there is something to label, and with what."""
-        return len(self.pool) > 0 and len(self.settings.fields) > 0
 
     def add_pool(self, found: Found, *, with_labels: bool) -> dict[str, Any]:
         """Add the sequences of a file; those that read like one that is there are not added again."""
@@ -132,10 +112,6 @@ class Bench:
         self.folder.save_settings(settings)
         self.changes.add("fields")
         self.trainer.look_for_first()
-
-    def field_counts(self) -> Counter[str]:
-        """How many sequences have each label."""
-        return Counter(y for one in self.decisions.last.values() for y in {*(one.labels or ())} if y is not None)
 
     def field_use(self, name: str) -> dict[str, int]:
         """Where a field is used."""
@@ -250,12 +226,6 @@ class Bench:
             return Decision.of(record, self.pool)
         return without_labels(self.decisions.last.get(number, Decision(number, None, "undone")), "undone")
 
-    def labelled(self) -> tuple[list[Any], list[Labels], list[Decision]]:
-        """What to learn from: tokens and labels of the sequences that have some, and the decisions."""
-        with self.lock:
-            some = [one for one in self.decisions.last.values() if one.is_labelled]
-            return [one.cut(self.pool).tokens for one in some], [list(one.labels or ()) for one in some], some
-
     def _check_number(self, number: int) -> None:
         if not 0 <= number < len(self.pool):
             raise DataError(f"the pool has no sequence {number}; it has {len(self.pool)}")
@@ -271,20 +241,11 @@ class Bench:
             } | shown  # fmt: skip
             done = sum(one.is_labelled for one in self.decisions.last.values()) + len(shown)
             turn = done % self.settings.blind_every == self.settings.blind_every - 1
-            found = self._blind(elsewhere, done) if turn and self.trainer.model is not None else None
+            found = self._blind(elsewhere, done) if turn and self.model is not None else None
             found = found or self._queued(elsewhere) or self._any(elsewhere)
             if found is not None:
                 self._shown[found["number"]] = window, moment
             return found
-
-    def is_open(self, number: int) -> bool:
-        """Whether a sequence is still to be labelled: a note, or a few labels by a bulk change, do not close it."""
-        found = self.decisions.last.get(number)
-        return found is None or found.origin == "noted" or (found.origin == "applied" and not found.is_whole)
-
-    def pool_fits(self, number: int, n: int) -> bool:
-        """Whether a sequence has so many tokens."""
-        return 0 <= number < len(self.pool) and len(self.pool.cut(number).tokens) == n
 
     def _queued(self, elsewhere: set[int]) -> dict[str, Any] | None:
         self.queue = [one for one in self.queue if self.is_open(one["number"])]
@@ -315,13 +276,6 @@ class Bench:
 
     # ---- rules
 
-    def rulebook(self) -> Rulebook | None:
-        """The rules, None while their text has an error."""
-        try:
-            return read_text(self.rules_text, self.folder.path)
-        except SemistructError:
-            return None
-
     def set_rules(self, text: str, words: str = "rules changed", *, window: str = "") -> None:
         """Keep the text of the rules, which may have errors; what is learned uses the last text without."""
         with self.lock:
@@ -334,14 +288,6 @@ class Bench:
         self.rules_version += 1
         self.changes.add("rules", version=self.rules_version)
         self.trainer.wish(rules=True)
-
-    def usable_rules(self) -> str:
-        """The text of the rules to learn with: none of them if the text has an error, or names what is no field."""
-        book = self.rulebook()
-        try:
-            return EMPTY if book is None or book.active(self.settings.names) is None else self.rules_text
-        except SemistructError:
-            return EMPTY
 
 
 def open_bench(path: Path, *, jobs: int | None = None) -> Bench:

@@ -12,7 +12,6 @@ from pathlib import Path
 from threading import RLock, Thread
 from typing import Any
 
-import semistruct
 from semistruct.errors import SemistructError
 
 
@@ -95,7 +94,7 @@ class Worker:
         self._process.stdin.flush()
 
     def _start(self) -> None:
-        here = str(Path(semistruct.__file__).parents[1])
+        here = str(Path(__file__).parents[2])
         path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
         self._process = subprocess.Popen(
             [sys.executable, "-m", "semistruct.work.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

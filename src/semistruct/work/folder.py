@@ -160,7 +160,7 @@ class Folder:
             raise DataError.at(self.path, None, problem)
 
     def _take_lock(self) -> None:
-        file = open(self.path / LOCK, "a+", encoding="utf-8")
+        file = open(self.path / LOCK, "a+", encoding="utf-8")  # noqa: SIM115
         try:
             lock(file)
         except OSError:

@@ -1,4 +1,4 @@
-"""Who may use the server: those who know its token, under its own name, from its own pages; and how much they may send."""
+"""Who may use the server: those who know its token, under its own name, from its own pages; and what they may send."""
 
 from __future__ import annotations
 

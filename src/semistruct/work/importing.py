@@ -1,4 +1,4 @@
-"""Sequences from files and pasted text, in whatever encoding: what can be read is read, and what is left out is told."""
+"""Sequences from files and pasted text, in whatever encoding: what can be read is read, what is left out is told."""
 
 from __future__ import annotations
 

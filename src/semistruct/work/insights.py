@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from semistruct.errors import SemistructError
 from semistruct.work.crew import CancelledTask, Worker
 from semistruct.work.measuring import LEAST
-
-if TYPE_CHECKING:
-    from semistruct.work.bench import Bench
-    from semistruct.work.trainer import Learned
+from semistruct.work.stock import Learned, Stock
 
 SAMPLE = {"suggest": 200, "effects": 100, "look": 80, "curve": 60}
 """How many sequences of the pool each looks at, in the order in which they are found out."""
@@ -20,8 +17,8 @@ SAMPLE = {"suggest": 200, "effects": 100, "look": 80, "curve": 60}
 class Insights:
     """Answers about the newest model, by name; each says of which model it is."""
 
-    def __init__(self, bench: Bench) -> None:
-        self.bench, self.worker = bench, Worker("insights")
+    def __init__(self, stock: Stock) -> None:
+        self.stock, self.worker = stock, Worker("insights")
         self.found: dict[str, dict[str, Any]] = {}
         self.status: dict[str, Any] = {"state": "idle"}
         self._task: int | None = None
@@ -56,11 +53,10 @@ class Insights:
         future.add_done_callback(lambda done: self._take(task, learned, given, done))
 
     def _given(self, task: str, learned: Learned) -> dict[str, Any]:
-        trainer = self.bench.trainer
-        given = trainer.given(SAMPLE[task], seed=len(task))
+        given = self.stock.given(SAMPLE[task], seed=len(task))
         if task in ("look", "curve", "suggest"):  # only what is known whole can be measured
             whole = [i for i, row in enumerate(given["y"]) if None not in row]
-            _, _, decisions = self.bench.labelled()
+            _, _, decisions = self.stock.labelled()
             given["measured"] = [decisions[i].number for i in whole]
             given["X"], given["y"] = [given["X"][i] for i in whole], [given["y"][i] for i in whole]
         return {
@@ -72,7 +68,7 @@ class Insights:
         self.status = {**self.status, **progress}
 
     def _take(self, task: str, learned: Learned, given: dict[str, Any], done: Future[Any]) -> None:
-        with self.bench.lock:
+        with self.stock.lock:
             self._task = None
             try:
                 answer = done.result()
@@ -83,5 +79,5 @@ class Insights:
             else:
                 about = {"model": learned.name, "numbers": given.get("measured"), "y": given["y"]}
                 self.found[task] = {**about, "answer": answer}
-                self.bench.changes.add(task)
+                self.stock.changes.add(task)
             self._next()

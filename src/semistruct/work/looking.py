@@ -16,11 +16,11 @@ def state(bench: Bench) -> dict[str, Any]:
     """Everything that is known by now; parts that are not yet measured are None."""
     with bench.lock:
         trainer, found = bench.trainer, bench.trainer.insights.found
-        about = None if trainer.model is None else trainer.model.about
+        about = None if bench.model is None else bench.model.about
         curve = found.get("curve", {})
         path = None if about is None else {"points": about["path"], "history": about["history"]}
         return {
-            "model": None if trainer.model is None else trainer.model.name,
+            "model": None if bench.model is None else bench.model.name,
             "measuring": trainer.insights.status,
             "measured": _measured(bench, found["look"]) if "answer" in found.get("look", {}) else None,
             "problem": found.get("look", {}).get("problem"),

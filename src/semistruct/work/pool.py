@@ -71,7 +71,8 @@ class Pool:
     def cut(self, number: int) -> Cut:
         row = self.rows[number]
         if isinstance(row, str):
-            return Cut(row, *tokenize(row, self.tokens))
+            words, places = tokenize(row, self.tokens)
+            return Cut(row, [*words], places)
         text, offsets = text_of(Example(row))
         return Cut(text, row, offsets)
 

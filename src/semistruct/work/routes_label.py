@@ -14,6 +14,7 @@ from semistruct.work import bulk, views
 from semistruct.work.bench import Bench
 from semistruct.work.decisions import Decision
 from semistruct.work.importing import found_in
+from semistruct.work.starting import start_demo
 
 Name = Annotated[str, Field(max_length=200)]
 
@@ -92,6 +93,12 @@ def router(bench: Bench) -> APIRouter:
         """Add pasted text, one sequence per line."""
         found = found_in(body.text.encode("utf-8", "replace"), "pasted text", bench.settings.tokens, "text")
         return bench.add_pool(found, with_labels=False)
+
+    @routes.post("/api/demo", tags=["pool"])
+    def demo() -> dict[str, Any]:
+        """Begin with synthetic references, if there is nothing yet."""
+        start_demo(bench)
+        return views.status(bench)
 
     @routes.get("/api/sequences", tags=["pool"])
     def sequences(

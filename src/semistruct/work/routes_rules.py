@@ -122,7 +122,7 @@ def router(bench: Bench) -> APIRouter:
     @routes.get("/api/model", tags=["use"])
     def model() -> Response:
         """The newest model file."""
-        learned = bench.trainer.model
+        learned = bench.model
         if learned is None:
             raise WorkError("there is no model yet")
         return download(learned.path.read_bytes(), f"{bench.folder.path.name}-{learned.name}.model")

@@ -63,7 +63,7 @@ def _row(bench: Bench, line: Line) -> dict[str, Any]:
     """A rule in words, and what is known about it: trust of the model, changes in the pool, gain."""
     rule, trainer = line.rule, bench.trainer
     texts = {one.text for one in rule.expanded(bench.settings.names)} | {rule.text}
-    trust = [] if trainer.model is None else [row for row in trainer.model.about["trust"] if row["rule"] in texts]
+    trust = [] if bench.model is None else [row for row in bench.model.about["trust"] if row["rule"] in texts]
     effects = trainer.insights.found.get("effects", {}).get("answer") or {}
     gains = (trainer.insights.found.get("look", {}).get("answer") or {}).get("gains") or {}
     changed = [effects[text] for text in texts if text in effects]

@@ -15,7 +15,7 @@ from semistruct.work.rulebook import EMPTY
 FIELDS = ["author", "title", "booktitle", "journal", "date", "volume", "pages", "publisher", "location"]
 
 
-def start_demo(bench: Bench, n: int) -> None:
+def start_demo(bench: Bench, n: int = 400) -> None:
     """Synthetic references without labels, and their fields; nothing if there is a pool."""
     if len(bench.pool):
         return

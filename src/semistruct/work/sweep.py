@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from semistruct.errors import SemistructError
-
-if TYPE_CHECKING:
-    from semistruct.work.bench import Bench
-    from semistruct.work.crew import Worker
+from semistruct.work.crew import Worker
+from semistruct.work.stock import Stock
 
 PART = 40  # sequences at a time, so that a single one does not wait long
 PATIENCE = 5.0  # seconds
@@ -18,8 +16,8 @@ PATIENCE = 5.0  # seconds
 class Sweep:
     """Goes through the pool once for each model: what is labelled first, then in order."""
 
-    def __init__(self, bench: Bench, worker: Worker) -> None:
-        self.bench, self.worker = bench, worker
+    def __init__(self, stock: Stock, worker: Worker) -> None:
+        self.stock, self.worker = stock, worker
         self.done = 0
         self._model: str | None = None
         self._at = 0
@@ -27,61 +25,61 @@ class Sweep:
 
     def start(self) -> None:
         """Begin again, with the newest model."""
-        with self.bench.lock:
-            model = self.bench.trainer.model
+        with self.stock.lock:
+            model = self.stock.model
             self._model, self._at, self.done = None if model is None else model.name, 0, 0
-            self.resume(first=[*self.bench.decisions.last])
+            self.resume(first=[*self.stock.decisions.last])
 
     def resume(self, first: list[int] | None = None) -> None:
         """Go on where it was; while a model is learned, that goes first."""
-        with self.bench.lock:
-            if not self._runs and self._model is not None and not self.bench.trainer.is_learning:
+        with self.stock.lock:
+            if not self._runs and self._model is not None and not self.stock.is_learning:
                 self._runs = True
                 self._go_on(first)
 
     def one(self, number: int) -> None:
         """Have the labels of one sequence now, if the model can give them soon."""
-        model = self.bench.trainer.model
-        if model is None or self.bench.proposals.is_from(number, model.name):
+        model = self.stock.model
+        if model is None or self.stock.proposals.is_from(number, model.name):
             return
-        given = {"model": str(model.path), "X": [self.bench.pool.cut(number).tokens]}
+        given = {"model": str(model.path), "X": [self.stock.pool.cut(number).tokens]}
         try:
             rows = self.worker.answer("label", given, PATIENCE)
         except SemistructError:
             return  # without proposals, then
-        self.bench.proposals.put(number, rows[0], model.name, model.names)
+        self.stock.proposals.put(number, rows[0], model.name, model.names)
 
     def _go_on(self, first: list[int] | None = None) -> None:
-        bench, model = self.bench, self.bench.trainer.model
+        stock, model = self.stock, self.stock.model
         if model is None:
             self._runs = False
             return
         numbers = first if first is not None else self._next_part(model.name)
         if not numbers and first is None:
             self._runs = False
-            bench.changes.add("swept")
+            stock.changes.add("swept")
             return
-        given = {"model": str(model.path), "X": [bench.pool.cut(n).tokens for n in numbers]}
+        given = {"model": str(model.path), "X": [stock.pool.cut(n).tokens for n in numbers]}
         _, future = self.worker.ask("label", given)
         future.add_done_callback(lambda done: self._take(numbers, model.name, model.names, done))
 
     def _next_part(self, name: str) -> list[int]:
         out: list[int] = []
-        while self._at < len(self.bench.pool) and len(out) < PART:
-            if not self.bench.proposals.is_from(self._at, name):
+        while self._at < len(self.stock.pool) and len(out) < PART:
+            if not self.stock.proposals.is_from(self._at, name):
                 out.append(self._at)
             self._at += 1
         return out
 
     def _take(self, numbers: list[int], model: str, names: tuple[str, ...], done: Future[Any]) -> None:
-        with self.bench.lock:
+        with self.stock.lock:
             if done.exception() is not None:
                 self._runs = False
                 return
             for number, row in zip(numbers, done.result(), strict=True):
-                self.bench.proposals.put(number, row, model, names)
+                self.stock.proposals.put(number, row, model, names)
             self.done += len(numbers)
-            if self.bench.trainer.is_learning:
+            if self.stock.is_learning:
                 self._runs = False
             else:
                 self._go_on()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from semistruct.corpus import Labels
 from semistruct.errors import ParameterError, meant, quoted
 from semistruct.work.bench import Bench
 from semistruct.work.decisions import Decision
@@ -21,7 +22,7 @@ def sequence(bench: Bench, number: int, *, reason: str = "", blind: bool = False
         blind = blind or (number in bench.blind and bench.is_open(number))
         cut = bench.pool.cut(number) if made is None else made.cut(bench.pool)
         n = len(cut.tokens)
-        labels = list(made.labels) if made is not None and made.labels is not None else [None] * n
+        labels: Labels = list(made.labels) if made is not None and made.labels is not None else [None] * n
         state = ["blank" if label is None else "confirmed" for label in labels]
         for t in made.unknown if made is not None else ():
             state[t] = "unknown"
@@ -126,7 +127,7 @@ def _row(bench: Bench, number: int) -> dict[str, Any]:
 def status(bench: Bench) -> dict[str, Any]:
     """Everything that the frame of the page shows."""
     with bench.lock:
-        last, trainer, model = bench.decisions.last.values(), bench.trainer, bench.trainer.model
+        last, trainer, model = bench.decisions.last.values(), bench.trainer, bench.model
         labelled = [one for one in last if one.is_labelled]
         return {
             "folder": str(bench.folder.path), "ready": bench.is_ready, "pool": len(bench.pool),
@@ -144,6 +145,7 @@ def status(bench: Bench) -> dict[str, Any]:
                 "seconds": model.about["seconds"], "said": model.about["said"],
             },
             "training": trainer.status, "insights": trainer.insights.status, "swept": trainer.sweep.done,
-            "rules_version": bench.rules_version, "undo": bench.history.steps[-1].words if bench.history.steps else None,
+            "rules_version": bench.rules_version,
+            "undo": bench.history.steps[-1].words if bench.history.steps else None,
             "doubtful": DOUBTFUL, "sure": SURE, "change": bench.changes.now,
         }  # fmt: skip
