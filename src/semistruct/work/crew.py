@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from threading import RLock, Thread
 from typing import Any
@@ -36,6 +37,7 @@ class Worker:
         self._open: dict[int, tuple[Future[Any], Tell | None]] = {}
         self._count = 0
         self._closed = False
+        self._reader: Thread | None = None
 
     def ask(self, task: str, given: dict[str, Any], tell: Tell | None = None) -> tuple[int, Future[Any]]:
         """The number of the task, and its answer to come; `tell` hears of its progress."""
@@ -82,7 +84,8 @@ class Worker:
             process, self._process = self._process, None
         if process is not None:
             process.kill()
-            process.wait()
+            if self._reader is not None:
+                self._reader.join(5)  # it closes the pipes
         self._failed("the workbench was closed")
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -100,7 +103,8 @@ class Worker:
             [sys.executable, "-m", "semistruct.work.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": path}, start_new_session=True,
         )  # fmt: skip
-        Thread(target=self._read, args=(self._process,), daemon=True).start()
+        self._reader = Thread(target=self._read, args=(self._process,), daemon=True)
+        self._reader.start()
 
     def _read(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
@@ -120,6 +124,7 @@ class Worker:
                 future.set_exception(CancelledTask("cancelled"))
             else:
                 future.set_exception(WorkError(message["problem"]))
+        _close(process)
         if process is self._process:
             self._failed("the process that learns ended unexpectedly; perhaps there was not enough memory")
 
@@ -128,3 +133,12 @@ class Worker:
             waiting, self._open = self._open, {}
         for future, _ in waiting.values():
             future.set_exception(WorkError(problem))
+
+
+def _close(process: subprocess.Popen[str]) -> None:
+    """Let go of a process that has ended."""
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with suppress(OSError, ValueError):  # what was not yet sent
+                pipe.close()

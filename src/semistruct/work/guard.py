@@ -15,6 +15,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 LARGEST = 64_000_000  # bytes of a request
+TOO_LARGE = f"Too large: at most {LARGEST // 1_000_000} MB can be sent."
 LOCAL = {"localhost", "127.0.0.1", "::1"}
 SAFE = {"GET", "HEAD", "OPTIONS"}
 HEADERS = [
@@ -25,10 +26,6 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cache-control", b"no-store"),
 ]
-
-
-class TooLarge(Exception):
-    """A request has more bytes than it may have."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ class Guard:
             return 403, "This request comes from another page."
         length = request.header("content-length")
         if length and (not length.isdigit() or int(length) > LARGEST):
-            return 413, f"Too large: at most {LARGEST // 1_000_000} MB can be sent."
+            return 413, TOO_LARGE
         return None
 
     @property
@@ -97,12 +94,12 @@ class Guard:
             nonlocal read
             message = await receive()
             read += len(message.get("body", b""))
-            if read > LARGEST:
-                raise TooLarge
-            return message
+            return {"type": "http.disconnect"} if read > LARGEST else message
 
         async def with_headers(message: Message) -> None:
             nonlocal begun
+            if read > LARGEST and not begun:
+                return  # what the application says to a request that broke off
             if message["type"] == "http.response.start":
                 begun = True
                 message["headers"] = [*message.get("headers", []), *HEADERS]
@@ -110,9 +107,11 @@ class Guard:
 
         try:
             await self.app(scope, limited, with_headers)
-        except TooLarge:
-            if not begun:
-                await answer(send, 413, f"Too large: at most {LARGEST // 1_000_000} MB can be sent.")
+        except Exception:
+            if read <= LARGEST:
+                raise
+        if read > LARGEST and not begun:
+            await answer(send, 413, TOO_LARGE)
 
 
 class _Request:

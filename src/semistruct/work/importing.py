@@ -33,9 +33,11 @@ class Found:
 def found_in(data: bytes, name: str, tokens: str, format: str | None = None) -> Found:
     """The sequences of a file with this content; `name` is what messages call it."""
     text, told = decoded(data)
-    lines = text.count("\n") + 1
+    empty = 0
     if format == "text":
-        text = "\n".join(line for line in text.splitlines() if line.strip())
+        lines = text.removesuffix("\n").split("\n")
+        text = "\n".join(line for line in lines if line.strip())
+        empty = sum(not line.strip() for line in lines)
     if not text.strip():
         raise DataError.at(name, None, "there is no text in it")
     out = Found(told=told)
@@ -52,8 +54,8 @@ def found_in(data: bytes, name: str, tokens: str, format: str | None = None) -> 
     out.rows = [row_of(example) for example in out.examples]
     if long := len(examples) - len(out.examples):
         out.told.append(f"{_sequences(long)} longer than {LONGEST:,} characters left out")
-    if format == "text" and lines > len(examples) + text.endswith("\n"):
-        out.told.append(f"{lines - len(examples)} empty lines left out")
+    if empty:
+        out.told.append(f"{empty} empty line{'' if empty == 1 else 's'} left out")
     if not out.rows:
         raise DataError.at(name, None, "nothing is left of it: " + "; ".join(out.told))
     return out

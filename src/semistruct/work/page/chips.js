@@ -68,7 +68,7 @@ export function strip(words, labels, marked = null) {
     let end = t + 1;
     while (end < words.length && labels[end] === labels[t]) end += 1;
     const field = labels[t] ? fieldOf(labels[t]) : null;
-    out.push(h("span", { class: "piece", vars: colourVars(field) },
+    out.push(h("span", { class: labels[t] ? "piece" : "piece plain", vars: colourVars(field) },
       words.slice(t, end).flatMap((word, k) => [h("span", { class: t + k === marked ? "here" : "" }, word), " "]),
       labels[t] ? h("small", {}, nameOf(labels[t])) : null));
     t = end;

@@ -26,11 +26,11 @@ function entriesAbove(text, rules) {
   return rule && rules[rule] ? rules[rule].filter((name) => name !== rule).map((name) => `${name}: `) : ["rules:", "labels: ", "lists:"];
 }
 
-/** An editor; `changed` is called with the text whenever it is another one. */
-export function editor(text, changed) {
+/** An editor, which waits for its text; `changed` is called with the text whenever the person changes it. */
+export function editor(changed) {
   const area = h("textarea", {
     class: "code", spellcheck: false, autocapitalize: "off", autocomplete: "off", wrap: "off", "aria-label": "Rules as YAML",
-    "aria-describedby": "rule-problems", value: text,
+    "aria-describedby": "rule-problems", disabled: true,
   });
   const gutter = h("div", { class: "gutter", "aria-hidden": "true" });
   const menu = h("ul", { class: "menu", role: "listbox", "aria-label": "Completions", hidden: true });
@@ -98,7 +98,12 @@ export function editor(text, changed) {
   return {
     root,
     get text() { return area.value; },
-    set text(value) { if (value !== area.value) { area.value = value; lines(); } },
+    set text(value) {
+      area.disabled = false;
+      if (value === area.value) return;
+      area.value = value;
+      lines();
+    },
     get isBusy() { return document.activeElement === area; },
     mark(found) {
       problems.clear();

@@ -9,6 +9,7 @@ import { showLike } from "./like.js";
 import { showHelp, showNote, showSplit } from "./sheets.js";
 import { keep } from "./saving.js";
 import { OUTSIDE, Sequence } from "./sequence.js";
+import { showFields } from "./setup.js";
 import { on, state, watch } from "./state.js";
 
 const pane = { current: null, sticky: null, lastField: null, past: [], ready: null, sent: 0 };
@@ -64,7 +65,10 @@ async function leave(one, decision) {
 const skip = (one) => leave(one, { number: one.number, labels: null, origin: "skipped", note: one.note, seen: one.version });
 
 async function undo() {
-  if (pane.current?.undo()) return draw();
+  if (pane.current?.undo()) {
+    pane.current.actions += 1;
+    return draw();
+  }
   try {
     const done = await post("/api/undo");
     notice(`Undone: ${done.words}`);
@@ -225,7 +229,8 @@ function side(one) {
     h("div", { class: "tools", role: "group", "aria-label": "Tools" },
       h("button", { class: pane.sticky ? "on" : "", "aria-pressed": String(Boolean(pane.sticky)), onclick: () => run("sticky") }, "Sticky ", kbd("=")),
       TOOLS.map(([name, words]) => h("button", { class: name === "mark" && one?.marking ? "on" : "", onclick: () => run(name) }, `${words} `,
-        kbd(shown(COMMANDS.find((command) => command.name === name).keys[0]))))),
+        kbd(shown(COMMANDS.find((command) => command.name === name).keys[0])))),
+      h("button", { onclick: showFields }, "Change the fields")),
     h("dl", { class: "progress" },
       h("div", {}, h("dt", {}, "labelled"), h("dd", {}, labelled.toLocaleString("en"))),
       h("div", {}, h("dt", {}, "in the pool"), h("dd", {}, pool.toLocaleString("en"))),

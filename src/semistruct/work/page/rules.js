@@ -158,7 +158,7 @@ async function load() {
 }
 
 export async function mount(element) {
-  pane.edit = editor("", typed);
+  pane.edit = editor(typed);
   root = h("div", { class: "rules-pane" },
     h("section", { class: "card" }, h("h1", {}, "Rules"), h("p", { class: "muted" }, "What you know, one rule after the other. Ctrl + Space completes."),
       pane.edit.root, h("div", { id: "rule-problems", role: "status" })),

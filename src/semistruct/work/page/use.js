@@ -23,7 +23,7 @@ export async function mount(element) {
     notice(`Saved as ${await keep(await send("/api/predict/file", { name: file.name }, file))}`);
   })();
   put(element, h("div", { class: "use-pane" },
-    h("section", { class: "card" }, h("h1", {}, "Labels"), h("p", {}, "Export ", what, " as ", format, " with ", scheme),
+    h("section", { class: "card" }, h("h1", {}, "Labels"), h("p", { class: "buttons" }, "Export ", what, " as ", format, " with ", scheme),
       h("p", { class: "buttons" }, h("button", { class: "main", onclick: tried(() => save("/api/export", { what: what.value, format: format.value, scheme: scheme.value })) }, "Export the labels"))),
     h("section", { class: "card" }, h("h2", {}, "Label a file"), h("p", {}, "With the newest model, under its rules; the answer has the format of the file."), dropZone("Drop a file here, or choose one", label)),
     h("section", { class: "card" }, h("h2", {}, "Model and rules"), h("p", {}, "The model file works with ", h("code", {}, "semistruct predict"), " and ", h("code", {}, "semistruct serve"), "."),
