@@ -189,8 +189,7 @@ class Bench(Stock):
             if rules is not None:
                 self._save_rules(rules)
             self._tell_of(made, words, window)
-            if made:
-                self.trainer.wish()
+            self.trainer.wish()
 
     def _before(self, number: int) -> dict[str, Any]:
         found = self.decisions.last.get(number)

@@ -105,12 +105,17 @@ class Decision:
 
 
 class Decisions:
-    """The last decision about each sequence, and the file of all."""
+    """The last decision about each sequence, and the file of all.
+
+    versions  how often each sequence was decided about
+    relabelled  how often labels were given, changed or taken back
+    """
 
     def __init__(self, path: Path, pool: Pool) -> None:
         self.path, self.pool = path, pool
         self.last: dict[int, Decision] = {}
         self.versions: dict[int, int] = {}
+        self.relabelled = 0
         self.told: list[str] = []
         if path.exists():
             self._load()
@@ -130,7 +135,9 @@ class Decisions:
 
     def _count(self, one: Decision) -> None:
         self.versions[one.number] = self.versions.get(one.number, 0) + 1
-        self.last.pop(one.number, None)  # the newest goes last
+        before = self.last.pop(one.number, None)  # the newest goes last
+        if one.labels is not None or (before is not None and before.labels is not None):
+            self.relabelled += 1
         if one.labels is not None or one.origin in ("skipped", "noted"):
             self.last[one.number] = one
 

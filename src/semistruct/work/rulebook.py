@@ -15,7 +15,7 @@ import yaml
 
 from semistruct.errors import DataError, ParameterError, SemistructError
 from semistruct.rules import Rule, Rules
-from semistruct.rules.files import parse_rules
+from semistruct.rules.files import DEEPEST, parse_rules
 from semistruct.rules.vocabulary import VOCABULARY
 
 NAME = "rules.yaml"
@@ -224,4 +224,6 @@ def _files(events: Iterable[Any]) -> Iterator[yaml.ScalarEvent]:
                 yield event
             inside[-1][1] = getattr(event, "value", "") if key is None else None
         if isinstance(event, yaml.CollectionStartEvent):
+            if len(inside) == DEEPEST:
+                return  # which is refused, whatever follows
             inside.append([isinstance(event, yaml.MappingStartEvent), None])

@@ -53,8 +53,8 @@ class Trainer:
     def wish(self, *, rules: bool = False) -> None:
         """There are new labels, or other rules: learn if that is enough."""
         with self.stock.lock:
-            enough = self._changed() >= self.stock.settings.train_every or self.stock.model is None
-            if rules or enough:
+            few = 1 if self.stock.model is None else self.stock.settings.train_every
+            if rules or self._changed() >= few:
                 self.train(soon=rules)
 
     def train(self, *, soon: bool = True) -> None:
@@ -84,8 +84,8 @@ class Trainer:
             worker.stop()
 
     def _changed(self) -> int:
-        """How many decisions are newer than the model."""
-        return sum(self.stock.decisions.versions.values()) - self._seen
+        """How many changes of labels are newer than the model."""
+        return self.stock.decisions.relabelled - self._seen
 
     def _can_learn(self) -> bool:
         labels = {y for one in self.stock.decisions.last.values() for y in one.labels or () if y is not None}
@@ -101,7 +101,7 @@ class Trainer:
     def _begin(self) -> None:
         stock = self.stock
         self._wanted, self._began = False, time.monotonic()
-        self._seen = sum(stock.decisions.versions.values())
+        self._seen = stock.decisions.relabelled
         name = f"{int(stock.model.name) + 1 if stock.model else 1:04d}"
         output = stock.folder.path / MODELS / f"{name}.model"
         C = self._kept_C()
@@ -174,7 +174,7 @@ class Trainer:
                 learned = Learned(path.stem, path, about)
                 int(learned.name)
                 self._adopt(learned)
-                self._seen = sum(self.stock.decisions.versions.values())
+                self._seen = self.stock.decisions.relabelled
                 self.insights.start(learned)
                 return
             except (OSError, ValueError, KeyError, TypeError):

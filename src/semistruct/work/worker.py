@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import IO, Any
 
-NICE = 5  # the page goes first
+NICE = 10  # the page goes first
 
 
 class Cancelled(Exception):
