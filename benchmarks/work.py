@@ -42,6 +42,7 @@ FLAGS = [
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
 MARKS = (5, 20, 50)
+SETTINGS = Settings()
 
 
 # ---- the page
@@ -117,7 +118,9 @@ def measure(view, address: str, small, moves: int) -> None:
 def told(seconds: list[float]) -> str:
     found = sorted(1000 * value for value in seconds)
     worst = found[min(len(found) - 1, int(0.95 * len(found)))]
-    return f"median {statistics.median(found):.0f} ms, 95% below {worst:.0f} ms, worst {found[-1]:.0f} ms ({len(found)})"
+    return (
+        f"median {statistics.median(found):.0f} ms, 95% below {worst:.0f} ms, worst {found[-1]:.0f} ms ({len(found)})"
+    )
 
 
 # ---- the person
@@ -172,44 +175,68 @@ def drawn(corpus: str, seed: int, report: int):
     return X[report:], y[report:], X[:report], y[:report]
 
 
+class Person:
+    """Somebody who knows all labels, and labels what the workbench shows."""
+
+    def __init__(self, corpus: str, rules: str, seed: int, report: int, home: str) -> None:
+        self.X, self.y, *self.test = drawn(corpus, seed, report)
+        names = sorted({label for row in self.y for label in row})
+        self.common = {"rules": rules, "folder": ".", "fields": names, "tokens": None, "jobs": None}
+        self.seed, self.path = seed, str(Path(home) / "m.model")
+        self.done: list[int] = []
+        self.costs: list[tuple[int, int]] = []
+        self.proposed: dict[int, list[str]] = {}
+        self.queue: list[int] = []
+        self.C: float | None = None
+
+    def left(self) -> list[int]:
+        return [i for i in range(len(self.X)) if i not in set(self.done)]
+
+    def learn(self) -> None:
+        """Have a model, if there are labels, and what to label next."""
+        draw, left = random.Random(len(self.done)), self.left()
+        numbers, pool = (draw.sample(left, min(n, len(left))) for n in (CANDIDATES, POOL))
+        given = {**self.common, "candidates": [self.X[i] for i in numbers], "numbers": numbers, "n": PICKED}
+        if len(self.done) < 2:
+            self.queue = [one["number"] for one in first(given, quiet)]
+            return
+        known = {"X": [self.X[i] for i in self.done], "y": [self.y[i] for i in self.done]}
+        C = None if len(self.done) in (4, 8, 16, 32) else self.C
+        learned = learn({**given, **known, "pool": [self.X[i] for i in pool], "C": C, "output": self.path}, quiet)
+        self.C, self.queue = learned["C"], [one["number"] for one in learned["picks"]]
+        self.proposed = {one["number"]: one["labels"] for one in learned["picks"]}
+
+    def label(self) -> None:
+        """Label the next sequence, and count the actions."""
+        blind = self.proposed and len(self.done) % SETTINGS.blind_every == SETTINGS.blind_every - 1
+        number = random.Random(self.seed + len(self.done)).choice(self.left()) if blind else self.queue.pop(0)
+        if number not in self.done:
+            gold, guess = self.y[number], None if blind else self.proposed.get(number)
+            alone = actions_without(gold)
+            self.costs.append((alone if guess is None else actions_with(gold, guess), alone))
+            self.done.append(number)
+
+    def standing(self) -> tuple[float, float, float]:
+        return *means(self.costs), load(self.path).score(*self.test, rules=True)
+
+
 def simulated(corpus: str, rules: str, seed: int, report: int) -> dict[int, tuple[float, float, float]]:
     """{number of labels: (actions per sequence with proposals, without, accuracy)}."""
-    X, y, test_X, test_y = drawn(corpus, seed, report)
-    names, settings, done, costs = sorted({label for row in y for label in row}), Settings(), [], []
-    common = {"rules": rules, "folder": ".", "fields": names, "tokens": None, "jobs": None}
-    proposed, queue, C, out = {}, [], None, {}
+    out = {}
     with tempfile.TemporaryDirectory() as home:
-        path = str(Path(home) / "m.model")
-        while len(done) < MARKS[-1]:
-            left = [i for i in range(len(X)) if i not in set(done)]
-            if not queue or len(done) % settings.train_every == 0 or len(done) in MARKS:
-                numbers = random.Random(len(done)).sample(left, min(CANDIDATES, len(left)))
-                given = {**common, "candidates": [X[i] for i in numbers], "numbers": numbers, "n": PICKED}
-                if len(done) < 2:
-                    queue = first(given, lambda **_: None)
-                else:
-                    C = C if len(done) not in (4, 8, 16, 32) else None
-                    more = {"X": [X[i] for i in done], "y": [y[i] for i in done], "output": path, "C": C}
-                    pool = random.Random(len(done)).sample(left, min(POOL, len(left)))
-                    learned = learn({**given, **more, "pool": [X[i] for i in pool]}, lambda **_: None)
-                    queue, C = learned["picks"], learned["C"]
-                    proposed = {one["number"]: one["labels"] for one in queue}
-                if len(done) in MARKS:
-                    out[len(done)] = (*means(costs), load(path).score(test_X, test_y, rules=True))
-            blind = proposed and len(done) % settings.blind_every == settings.blind_every - 1
-            number = random.Random(seed + len(done)).choice(left) if blind else queue.pop(0)["number"]
-            if number in done:
-                continue
-            alone = actions_without(y[number])
-            guess = None if blind else proposed.get(number)
-            costs.append((alone if guess is None else actions_with(y[number], guess), alone))
-            done.append(number)
-        learned = learn(
-            {**given, **more, "X": [X[i] for i in done], "y": [y[i] for i in done], "pool": [X[i] for i in pool], "n": 1},
-            lambda **_: None,
-        )
-        out[len(done)] = (*means(costs), load(path).score(test_X, test_y, rules=True))
+        one = Person(corpus, rules, seed, report, home)
+        while len(out) < len(MARKS):
+            n = len(one.done)
+            if not one.queue or n % SETTINGS.train_every == 0 or n in MARKS:
+                one.learn()
+            if n in MARKS:
+                out[n] = one.standing()
+            one.label()
     return out
+
+
+def quiet(**_: object) -> None:
+    """Nobody wants to hear of the progress."""
 
 
 def means(costs: list[tuple[int, int]]) -> tuple[float, float]:

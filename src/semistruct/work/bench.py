@@ -50,7 +50,7 @@ class Bench(Stock):
     def add_pool(self, found: Found, *, with_labels: bool) -> dict[str, Any]:
         """Add the sequences of a file; those that read like one that is there are not added again."""
         with self.lock:
-            known, rows, numbers = self.pool.readings(), list[Any](), list[int]()
+            known, rows, numbers = self.pool.readings() if with_labels else {}, list[Any](), list[int]()
             for row, example in zip(found.rows, found.examples, strict=True):
                 text = reading(Pool([row], self.pool.tokens).text(0)) if with_labels else None
                 if text is not None and text in known:

@@ -17,6 +17,7 @@ from semistruct.rules import Rules
 
 Tell = Callable[..., None]
 FOLDS, CURVE_FOLDS, CURVE_SIZES = 5, 3, 3
+ENOUGH = 10  # sequences, from which on it can be said that such ones are right
 LEAST = 4  # sequences, below which nothing can be estimated
 QUICK: dict[str, Any] = {"schedule": [1.0, 10.0], "rounds": 1}
 
@@ -99,11 +100,14 @@ def scores(y: Sequence[Sequence[str | None]], found: Sequence[Sequence[str]]) ->
 
 
 def acceptable(right: Sequence[bool], sure: Sequence[float], wanted: float = 0.95) -> dict[str, Any] | None:
-    """The least confidence from which on at least the wanted share of sequences was right; None if there is none."""
+    """The least confidence from which on at least the wanted share of sequences was right, ENOUGH of them or more.
+
+    None if there is no such confidence.
+    """
     order = sorted(range(len(right)), key=lambda i: -sure[i])
     best, hits = None, 0
     for k, i in enumerate(order, 1):
         hits += right[i]
-        if hits >= wanted * k and (k == len(order) or sure[order[k]] < sure[i]):
+        if k >= ENOUGH and hits >= wanted * k and (k == len(order) or sure[order[k]] < sure[i]):
             best = {"confidence": sure[i], "right": hits, "of": k}
     return best

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
+from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
 from semistruct.errors import DataError, ParameterError
@@ -85,8 +86,12 @@ def router(bench: Bench) -> APIRouter:
     @routes.post("/api/pool", tags=["pool"])
     async def add_file(request: Request, name: str = "pool.txt", labels: bool = False) -> dict[str, Any]:
         """Add the sequences of a file of any format, sent as the body; with `labels`, those it has are taken."""
-        found = found_in(await request.body(), name, bench.settings.tokens)
-        return bench.add_pool(found, with_labels=labels)
+        data = await request.body()
+
+        def added() -> dict[str, Any]:
+            return bench.add_pool(found_in(data, name, bench.settings.tokens), with_labels=labels)
+
+        return await run_in_threadpool(added)
 
     @routes.post("/api/pool/text", tags=["pool"])
     def add_text(body: Pasted) -> dict[str, Any]:

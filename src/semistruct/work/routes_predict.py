@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, Field
 
 from semistruct.corpus import Example
@@ -63,7 +64,7 @@ def router(labeller: Callable[[], Labeller]) -> APIRouter:
     @routes.post("/api/predict/file")
     async def predict_file(request: Request, name: str = "file.txt", to: str = "") -> Response:
         """Label a file of any format, sent as the body; the answer is in its format, or in that of `to`."""
-        return _labelled_file(labeller(), await request.body(), name, to)
+        return await run_in_threadpool(_labelled_file, labeller(), await request.body(), name, to)
 
     return routes
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import socket
 import webbrowser
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Timer
+from threading import Timer, current_thread, main_thread
 from typing import Any
 
 from semistruct.errors import ParameterError
@@ -70,6 +71,12 @@ def run(app: Any, where: Place, *, open_page: bool) -> None:
 
     guarded = Guard(app, where.token, where.host, where.port)
     config = uvicorn.Config(guarded, log_level="warning", timeout_graceful_shutdown=2, server_header=False)
+    if current_thread() is main_thread():
+        signal.signal(signal.SIGTERM, _interrupt)  # ends as Ctrl+C does
     if open_page:
         Timer(0.5, webbrowser.open, [where.address]).start()
     uvicorn.Server(config).run(sockets=[where.socket])
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt

@@ -70,6 +70,9 @@ def _filtered(bench: Bench, words: str, field: str, state: str) -> Iterator[int]
     last, proposals = bench.decisions.last, bench.proposals.found
     has_words = bench.pool.matching(words) if words else None
     candidates: Any = range(len(bench.pool))
+    if state == "all" and not field:
+        yield from candidates if has_words is None else (n for n in candidates if has_words[n])
+        return
     if state in ("labelled", "skipped", "noted", "differs"):
         candidates = sorted(last)
     elif state in ("unsure", "breaks"):

@@ -44,7 +44,7 @@ function accept(measured) {
   const words = found
     ? [h("p", { class: "big" }, percent(found.looked_at ? found.passing / found.looked_at : 0)),
       h("p", {}, `of ${plural(found.looked_at, "sequence")} of the pool that the model has labelled are at least as sure as those of which ${found.right} of ${found.of} were right as a whole.`)]
-    : [h("p", { class: "big" }, "none yet"), h("p", {}, "There is no confidence from which on 95% of the labelled sequences were right as a whole.")];
+    : [h("p", { class: "big" }, "none yet"), h("p", {}, "There is no confidence from which on 95% of the labelled sequences, ten of them or more, were right as a whole.")];
   return h("section", { class: "card" }, h("h2", {}, "Sure enough to accept"), words,
     h("p", { class: "muted" }, "A guess from few labels, not a promise: look through some before you rely on it."));
 }

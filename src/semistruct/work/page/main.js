@@ -42,8 +42,9 @@ function standing() {
   const which = model ? `Model ${Number(model.name)}, from ${plural(model.labelled, "sequence")}` : null;
   if (training.state === "running") {
     const share = training.share ? ` ${Math.round(100 * training.share)}%` : "";
+    const seconds = Math.max(0, Math.round(Date.now() / 1000 - training.began));
     return [which ? h("span", { class: "pill which" }, which) : null,
-      h("span", { class: "pill busy" }, h("span", { class: "spin", "aria-hidden": "true" }), `${training.step}${share}`, h("button", { class: "quiet", "aria-label": "Stop learning", onclick: () => post("/api/train/cancel").then(watch) }, "✕"))];
+      h("span", { class: "pill busy" }, h("span", { class: "spin", "aria-hidden": "true" }), `${training.step}${share}, ${seconds} s`, h("button", { class: "quiet", "aria-label": "Stop learning", onclick: () => post("/api/train/cancel").then(watch) }, "✕"))];
   }
   const again = h("button", { class: "quiet", title: "Learn now", "aria-label": "Learn now", onclick: () => post("/api/train").then(watch) }, "↻");
   if (training.state === "failed") return h("span", { class: "pill bad", title: training.problem }, `Learning failed: ${training.problem}`, again);
