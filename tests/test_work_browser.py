@@ -60,7 +60,7 @@ class Watched:
 
 @pytest.fixture
 def bench(tmp_path):
-    found = made(tmp_path / "home", [*TEXTS, HOSTILE, "שלום עולם 1984", "東京 2001"])
+    found = made(tmp_path / "home", [*TEXTS, HOSTILE, "שלום עולם 1984 Tel Aviv", "東京 2001"])
     yield found
     found.close()
 
@@ -320,6 +320,8 @@ def test_markup_in_the_data_is_text(opened, bench):
 def test_text_from_right_to_left_and_characters_outside_latin(opened, bench):
     show(opened, 7)
     assert opened.page.get_attribute(".tokens", "dir") == "rtl"
+    left = [opened.page.locator(f"#token-{t}").bounding_box()["x"] for t in range(5)]
+    assert left[0] > left[1] > left[2] > left[4] > left[3]  # Latin words among others are read from the left
     opened.keys("ArrowLeft")  # forwards
     assert opened.page.get_attribute(".tokens", "aria-activedescendant") == "token-1"
     show(opened, 8)

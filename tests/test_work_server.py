@@ -181,6 +181,8 @@ def test_fields_are_named_renamed_and_counted(client):
     assert "in use" in client.problem("PUT", "/api/fields", {"names": ["name"]})
     assert client.good("GET", "/api/fields/use?name=year") == {"sequences": 1, "tokens": 1, "rules": 0}
     assert client.good("POST", "/api/fields/rename", {"old": "year", "new": "date"})["tokens"] == 1
+    assert client.good("GET", "/api/cut?tokens=pattern:.")["words"][:3] == ["A", "n", "n"]
+    assert "does not compile" in client.problem("GET", "/api/cut?tokens=pattern:(")
     assert "cut in another way" in client.problem("PUT", "/api/fields", {"names": ["name"], "tokens": "whitespace"})
 
 

@@ -15,6 +15,7 @@ from semistruct.work import bulk, views
 from semistruct.work.bench import Bench
 from semistruct.work.decisions import Decision
 from semistruct.work.importing import found_in
+from semistruct.work.pool import Pool
 from semistruct.work.starting import start_demo
 
 Name = Annotated[str, Field(max_length=200)]
@@ -160,6 +161,12 @@ def router(bench: Bench) -> APIRouter:
             bench.set_tokens(checked_tokens(body.tokens))
         bench.set_fields(body.names)
         return views.status(bench)
+
+    @routes.get("/api/cut", tags=["fields"])
+    def cut(tokens: str) -> dict[str, Any]:
+        """How the first sequence would be cut into tokens."""
+        _check(bench, 0)
+        return {"words": Pool([bench.pool.rows[0]], checked_tokens(tokens)).cut(0).words[:30]}
 
     @routes.get("/api/fields/use", tags=["fields"])
     def use(name: str) -> dict[str, int]:

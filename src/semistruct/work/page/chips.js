@@ -7,10 +7,27 @@ import { fieldOf } from "./state.js";
 
 const RTL = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
-/** Whether the first letter of a text is written from right to left. */
-export function isRightToLeft(words) {
-  const letter = words.join("").match(/\p{L}/u)?.[0];
-  return letter !== undefined && RTL.test(letter);
+/** Whether the first letter of a text is written from right to left; null if it has no letter. */
+function goesLeft(text) {
+  const letter = text.match(/\p{L}/u)?.[0];
+  return letter === undefined ? null : RTL.test(letter);
+}
+
+export const isRightToLeft = (words) => goesLeft(words.join("")) === true;
+
+/** The chips with those in a row that run against the direction of the text put into a box of their own direction. */
+export function inReadingOrder(words, drawn) {
+  const main = isRightToLeft(words);
+  const against = words.map((word) => (goesLeft(word) === null ? null : goesLeft(word) !== main));
+  const out = [];
+  for (let t = 0; t < words.length; ) {
+    let end = t + 1;
+    if (against[t]) for (let k = t + 1; k < words.length && against[k] !== false; k++) if (against[k]) end = k + 1;
+    const few = drawn.slice(t, end);
+    out.push(end - t > 1 ? h("span", { class: "island", role: "presentation", dir: main ? "ltr" : "rtl" }, few) : few);
+    t = end;
+  }
+  return out;
 }
 
 export function nameOf(label) {

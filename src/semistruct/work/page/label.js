@@ -1,7 +1,7 @@
 // The label pane: one sequence large, the fields beside it, and what can be done with keys, mouse and fingers.
 
 import { get, post, WINDOW } from "./api.js";
-import { chips, isRightToLeft } from "./chips.js";
+import { chips, inReadingOrder, isRightToLeft } from "./chips.js";
 import { colourVars } from "./colours.js";
 import { h, kbd, notice, plural, put } from "./dom.js";
 import { COMMANDS, meaning, shown } from "./keys.js";
@@ -194,7 +194,7 @@ function tokens(one) {
   return h("div", {
     class: "tokens", role: "listbox", tabIndex: 0, dir: rtl ? "rtl" : "ltr", "aria-label": "Tokens", "aria-multiselectable": "true",
     "aria-activedescendant": `token-${one.cursor}`,
-  }, chips(one, tap));
+  }, inReadingOrder(one.words, chips(one, tap)));
 }
 
 function foot(one) {

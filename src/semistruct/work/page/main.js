@@ -64,6 +64,7 @@ addEventListener("hashchange", () => state.status && show());
 addEventListener("beforeunload", (event) => unsent() && event.preventDefault());
 on("status", () => { show(); head(); });
 on("away", head);
+on("unsent", head);
 on("setup", () => show(true));
 on("told", (change) => notice(change.words));
 on("failed", () => notice(`Learning failed: ${state.status.training.problem}`, "error"));

@@ -87,9 +87,14 @@ function secondStep() {
   names.value = state.status.fields.map((one) => one.name).join("\n");
   const cut = h("select", { "aria-label": "How text is cut" }, CUTS.map(([value, words]) => h("option", { value, selected: value === state.status.tokens }, words)));
   const preview = h("p", { class: "preview", dir: "auto" });
+  const show = () => tried(async () => {
+    const { words } = await get("/api/cut", { tokens: cut.value });
+    put(preview, words.flatMap((word) => [h("span", { class: "word" }, word), " "]));
+  });
+  cut.addEventListener("change", show);
   const sample = get("/api/sequences/0").then((one) => {
     if (/\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Hangul}/u.test(one.text)) cut.value = CUTS[2][0];
-    put(preview, one.words.slice(0, 30).flatMap((word) => [h("span", { class: "word" }, word), " "]));
+    return show();
   });
   const start = () => tried(async () => {
     await sample.catch(() => null);
