@@ -238,7 +238,7 @@ class Bench(Stock):
             elsewhere = {
                 n for n, (who, when) in self._shown.items() if who != window and moment - when < RESERVED
             } | shown  # fmt: skip
-            done = sum(one.is_labelled for one in self.decisions.last.values()) + len(shown)
+            done = sum(one.is_labelled for one in self.decisions.last.values()) + sum(map(self.is_open, shown))
             turn = done % self.settings.blind_every == self.settings.blind_every - 1
             found = self._blind(elsewhere, done) if turn and self.model is not None else None
             found = found or self._queued(elsewhere) or self._any(elsewhere)

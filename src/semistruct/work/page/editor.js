@@ -4,8 +4,8 @@ import { get } from "./api.js";
 import { h, put } from "./dom.js";
 import { state } from "./state.js";
 
-let names = null; // of rules and their entries
-const known = async () => (names ??= (await get("/api/rules/words")).rules);
+let names = null; // of rules and their entries, as soon as they are known
+const learnNames = async () => { names ??= (await get("/api/rules/words").catch(() => ({ rules: null }))).rules; };
 
 /** What can stand where the cursor is: the beginning of a word, and all that begins so. */
 export function completions(text, at, rules, fields) {
@@ -45,8 +45,9 @@ export function editor(changed) {
     gutter.scrollTop = area.scrollTop;
   };
   const close = () => { menu.hidden = true; };
-  const offer = async (asked) => {
-    offered = completions(area.value, area.selectionStart, await known(), state.status.fields.map((one) => one.name));
+  const offer = (asked) => {
+    if (names === null) return close();
+    offered = completions(area.value, area.selectionStart, names, state.status.fields.map((one) => one.name));
     if (!offered.words.length || (!asked && !offered.begin)) return close();
     chosen = 0;
     const before = area.value.slice(0, area.selectionStart).split("\n");
@@ -94,6 +95,7 @@ export function editor(changed) {
     area.setRangeText(`\n${deep}`, area.selectionStart, area.selectionEnd, "end");
     told();
   };
+  learnNames();
   lines();
   return {
     root,

@@ -6,6 +6,8 @@ export const COMMANDS = [
   { name: "skip", keys: ["-"], words: "skip this sequence" },
   { name: "right", keys: ["ArrowRight"], words: "move the cursor by a token" },
   { name: "left", keys: ["ArrowLeft"], words: "move the cursor back" },
+  { name: "first", keys: ["Home"], words: "go to the first token" },
+  { name: "last", keys: ["End"], words: "go to the last token" },
   { name: "down", keys: ["ArrowDown"], words: "select the next block" },
   { name: "up", keys: ["ArrowUp"], words: "select the block before" },
   { name: "doubtful", keys: ["."], words: "go to the next doubtful token" },

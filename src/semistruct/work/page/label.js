@@ -12,7 +12,7 @@ import { OUTSIDE, Sequence } from "./sequence.js";
 import { showFields } from "./setup.js";
 import { on, state, watch } from "./state.js";
 
-const pane = { current: null, sticky: null, lastField: null, past: [], ready: null, sent: 0 };
+const pane = { current: null, sticky: null, lastField: null, past: [], ready: null, side: "" };
 let root;
 
 // ---- which sequence
@@ -23,17 +23,22 @@ function show(view) {
   pane.current = view ? new Sequence(view, limits()) : null;
   pane.sticky = null;
   draw();
-  root.querySelector(".tokens")?.focus({ preventScroll: true });
+  root?.querySelector(".tokens")?.focus({ preventScroll: true });
+}
+
+/** Ask for the next sequence: not one that is shown, nor one whose labels may still be on their way. */
+function ask() {
+  const without = [...pane.past.slice(-20), ...(pane.current ? [pane.current.number] : [])];
+  return get("/api/next", { window: WINDOW, shown: without.join(",") }).catch(() => null);
 }
 
 /** Have the next sequence at hand before it is wanted. */
 function prepare() {
-  const shownNow = pane.current ? String(pane.current.number) : "";
-  pane.ready = get("/api/next", { window: WINDOW, shown: shownNow }).catch(() => null);
+  pane.ready = ask();
 }
 
 export async function next() {
-  const found = await (pane.ready ?? get("/api/next", { window: WINDOW }).catch(() => null));
+  const found = await (pane.ready ?? ask());
   pane.ready = null;
   if (found === null) return notice("The server cannot be reached: the next sequence comes when it is back.", "error");
   show(found.sequence);
@@ -41,8 +46,9 @@ export async function next() {
 }
 
 export async function open(number) {
+  const view = await get(`/api/sequences/${number}`);
+  show(view);
   location.hash = "#label";
-  show(await get(`/api/sequences/${number}`));
   prepare();
 }
 
@@ -56,7 +62,6 @@ async function decide(onlyMine) {
 
 async function leave(one, decision) {
   pane.past.push(one.number);
-  pane.sent += 1;
   const saved = keep(decision);
   await next();
   if (!(await saved)) open(one.number);
@@ -84,6 +89,8 @@ async function undo() {
 const moves = {
   right: (one) => step(one, isRightToLeft(one.words) ? -1 : 1),
   left: (one) => step(one, isRightToLeft(one.words) ? 1 : -1),
+  first: (one) => one.goTo(0),
+  last: (one) => one.goTo(one.length - 1),
   down: (one) => one.moveBlock(1),
   up: (one) => one.moveBlock(-1),
   doubtful: (one) => one.jump(1) || notice("No token is doubtful."),
@@ -219,8 +226,12 @@ const TOOLS = [
   ["like", "All like this"], ["note", "Note"], ["keep", "Keep only mine"], ["help", "All keys"],
 ];
 
+/** What the side shows; it is drawn again only if that changes, so that no click falls between. */
+const sideNow = () => JSON.stringify(["fields", "labelled", "pool", "skipped", "actions"].map((key) => state.status[key]));
+
 function side(one) {
   const { fields, labelled, pool, skipped, actions, acted } = state.status;
+  pane.side = sideNow();
   return h("aside", { class: "side", "aria-label": "Fields" },
     h("div", { class: fields.length > 14 ? "fields many" : "fields", role: "group", "aria-label": "Fields" }, fields.map((field) => h("button", {
       class: `field ${pane.sticky === field.name ? "sticky" : ""}`, vars: colourVars(field), disabled: !one,
@@ -260,7 +271,10 @@ on("model", refresh);
 on("queue", () => (pane.current?.actions ? prepare() : pane.current === null && next()));
 on("fields", () => { pane.ready = null; draw(); });
 on("pool", () => pane.current === null && root?.isConnected && next());
-on("status", () => root?.isConnected && put(root.querySelector(".side") ?? h("div"), ...side(pane.current).childNodes));
+on("status", () => {
+  if (!root?.isConnected || sideNow() === pane.side) return;
+  put(root.querySelector(".side") ?? h("div"), ...side(pane.current).childNodes);
+});
 on("decided", (change) => {
   if (change.window !== WINDOW && change.number === pane.current?.number) {
     notice(`Sequence ${change.number + 1} was labelled in another window. If you accept, yours counts.`);

@@ -28,10 +28,20 @@ function show(again = false) {
   head();
 }
 
+let drawn = "";
+
+/** Tabs are drawn again only if they change, so that no click falls between. */
 function head() {
+  const now = `${shown} ${state.status.ready}`;
+  if (now !== drawn) frame();
+  drawn = now;
+  put(document.querySelector(".state"), standing());
+}
+
+function frame() {
   const tabs = Object.entries(PANES).map(([name, [words]]) => h("a", { href: `#${name}`, class: "tab", "aria-current": name === shown ? "page" : null }, words));
   put(document.getElementById("head"), h("a", { class: "brand", href: "#label" }, h("img", { src: "/page/icon.svg", alt: "", width: "26", height: "26" }), h("span", {}, "semistruct")),
-    state.status.ready ? h("nav", { "aria-label": "Panes" }, tabs) : h("span"), h("div", { class: "state", role: "status" }, standing()),
+    state.status.ready ? h("nav", { "aria-label": "Panes" }, tabs) : h("span"), h("div", { class: "state", role: "status" }),
     h("button", { class: "quiet theme", title: "Light or dark", "aria-label": "Light or dark", onclick: theme }, "◐"));
 }
 

@@ -64,6 +64,10 @@ export class Sequence {
     this.tapped = false;
   }
 
+  goTo(t) {
+    this.move(t - this.cursor);
+  }
+
   /** Select the next or previous block. */
   moveBlock(step) {
     const [a, b] = this.selectionIsBlock() ? this.selection : this.block();

@@ -13,10 +13,13 @@ const STEPS = [
 ];
 
 let box;
+let shown = null;
 
 function draw() {
   if (!box || !state.status?.ready) return;
   const at = STEPS.findIndex((step) => !step.done());
+  if (at === shown) return;
+  shown = at;
   if (at < 0) {
     put(box, h("span", {}, "That is the whole loop. Label what is proposed, add what you know, look, and export when it is good enough."), end("Done"));
     return;
