@@ -353,8 +353,6 @@ def test_errors_are_shown_at_their_line_while_one_types(opened, bench):
 def test_completion_knows_rules_entries_and_fields(opened):
     page = opened.page
     page.click("nav >> text=Rules")
-    with page.expect_response("**/api/rules/words"):
-        page.reload()
     area = page.locator("textarea.code")
     area.fill("")
     area.type("rules:\n- wor")

@@ -95,7 +95,7 @@ export function editor(changed) {
     area.setRangeText(`\n${deep}`, area.selectionStart, area.selectionEnd, "end");
     told();
   };
-  learnNames();
+  learnNames().then(() => document.activeElement === area && offer(false));
   lines();
   return {
     root,
