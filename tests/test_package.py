@@ -22,6 +22,7 @@ from semistruct.features.templates import SETS
 from semistruct.rules.files import shipped
 
 HEAVY = {"numba", "sklearn", "scipy", "matplotlib"}
+OF_EXTRAS = ("semistruct.work.app", "semistruct.work.routes")
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(semistruct.__path__, "semistruct.")

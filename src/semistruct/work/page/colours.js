@@ -9,5 +9,6 @@ const NOBODY = "#7b8290";
 /** Variables for the style of what shows a field; its number is that of the settings. */
 export function colourVars(field) {
   if (!field) return { "--field": NOBODY, "--stroke": "solid" };
-  return { "--field": COLOURS[field.colour % COLOURS.length], "--stroke": STROKES[Math.floor(field.colour / COLOURS.length) % 3] };
+  return { "--field": COLOURS[field.colour % COLOURS.length],
+    "--stroke": STROKES[Math.floor(field.colour / COLOURS.length) % 3] };
 }

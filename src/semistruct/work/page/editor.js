@@ -23,7 +23,8 @@ export function completions(text, at, rules, fields) {
 function entriesAbove(text, rules) {
   const lines = text.split("\n").slice(0, -1).reverse();
   const rule = lines.map((line) => /^\s*(?:#~ )?-\s+(\w+):/.exec(line)?.[1]).find(Boolean);
-  return rule && rules[rule] ? rules[rule].filter((name) => name !== rule).map((name) => `${name}: `) : ["rules:", "labels: ", "lists:"];
+  return rule && rules[rule] ? rules[rule].filter((name) => name !== rule).map((name) => `${name}: `) : ["rules:",
+    "labels: ", "lists:"];
 }
 
 /** An editor, which waits for its text; `changed` is called with the text whenever the person changes it. */
@@ -41,7 +42,8 @@ export function editor(changed) {
 
   const lines = () => {
     const n = area.value.split("\n").length;
-    put(gutter, Array.from({ length: n }, (_, k) => h("span", { class: problems.has(k + 1) ? "wrong" : "", title: problems.get(k + 1) ?? "" }, k + 1)));
+    put(gutter, Array.from({ length: n }, (_, k) => h("span",
+      { class: problems.has(k + 1) ? "wrong" : "", title: problems.get(k + 1) ?? "" }, k + 1)));
     gutter.scrollTop = area.scrollTop;
   };
   const close = () => { menu.hidden = true; };
@@ -115,7 +117,8 @@ export function editor(changed) {
     goTo(line) {
       const start = area.value.split("\n").slice(0, line - 1).join("\n").length + (line > 1 ? 1 : 0);
       area.focus();
-      area.setSelectionRange(start, area.value.indexOf("\n", start) < 0 ? area.value.length : area.value.indexOf("\n", start));
+      area.setSelectionRange(start, area.value.indexOf("\n", start) < 0 ? area.value.length
+        : area.value.indexOf("\n", start));
     },
   };
 }

@@ -67,7 +67,8 @@ async function leave(one, decision) {
   if (!(await saved)) open(one.number);
 }
 
-const skip = (one) => leave(one, { number: one.number, labels: null, origin: "skipped", note: one.note, seen: one.version });
+const skip = (one) => leave(one, { number: one.number, labels: null, origin: "skipped", note: one.note,
+  seen: one.version });
 
 async function undo() {
   if (pane.current?.undo()) {
@@ -169,7 +170,8 @@ function tap(t, extend, block = false) {
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest?.("input, textarea, select, dialog");
-  if (!root?.isConnected || typing || (event.target.closest?.("button:not(.chip), a") && [" ", "Enter"].includes(event.key))) return;
+  if (!root?.isConnected || typing || (event.target.closest?.("button:not(.chip), a") && [" ",
+    "Enter"].includes(event.key))) return;
   const meant = meaning(event, state.status?.fields ?? []);
   if (meant === null) return;
   event.preventDefault();
@@ -182,7 +184,8 @@ document.addEventListener("keydown", (event) => {
 function draw() {
   if (!root?.isConnected) return;
   const one = pane.current;
-  put(root, h("section", { class: "card sequence", "aria-label": "Sequence" }, one ? [head(one), tokens(one), foot(one)] : done()), side(one));
+  put(root, h("section", { class: "card sequence", "aria-label": "Sequence" },
+    one ? [head(one), tokens(one), foot(one)] : done()), side(one));
   root.querySelector(".cursor")?.scrollIntoView({ block: "nearest" });
 }
 
@@ -190,7 +193,8 @@ function head(one) {
   const source = one.blind ? "without proposals" : one.model ? `labels proposed by model ${Number(one.model)}` : "no proposals yet";
   return h("header", { class: "sequence-head" },
     h("div", {}, h("h1", {}, `Sequence ${(one.number + 1).toLocaleString("en")}`),
-      one.kind === "open" ? null : h("span", { class: `badge ${one.kind}` }, one.kind), h("span", { class: "source" }, source)),
+      one.kind === "open" ? null : h("span", { class: `badge ${one.kind}` }, one.kind), h("span", { class: "source" },
+        source)),
     one.reason ? h("p", { class: "reason" }, "Why this one: ", one.reason) : null,
     one.broken.length ? h("p", { class: "broken" }, "The proposal breaks: ", one.broken.join("; ")) : null,
     one.note ? h("p", { class: "noted" }, "Note: ", one.note) : null);
@@ -208,7 +212,8 @@ function foot(one) {
   const blank = one.count("blank");
   return h("footer", { class: "sequence-foot" },
     h("button", { class: "main", onclick: () => run("accept") }, "Accept ", kbd("Enter")),
-    h("button", { class: "keep", onclick: () => run("keep"), title: "Keep only what you set; the rest stays unknown" }, "Keep only mine"),
+    h("button", { class: "keep", onclick: () => run("keep"), title: "Keep only what you set; the rest stays unknown" },
+      "Keep only mine"),
     h("button", { onclick: () => run("skip") }, "Skip ", kbd("-")),
     h("button", { onclick: () => run("undo") }, "Undo"),
     h("span", { class: "counts", "aria-live": "polite" }, plural(one.actions, "action"),
@@ -218,7 +223,8 @@ function foot(one) {
 function done() {
   const left = state.status.pool - state.status.labelled - state.status.skipped;
   return h("div", { class: "empty" }, h("h1", {}, left > 0 ? "Loading…" : "Everything is labelled"),
-    left > 0 ? null : h("p", {}, "Nothing in the pool is left to label. Look at the estimate, export, or add to the pool."));
+    left > 0 ? null : h("p", {},
+      "Nothing in the pool is left to label. Look at the estimate, export, or add to the pool."));
 }
 
 const TOOLS = [
@@ -227,19 +233,24 @@ const TOOLS = [
 ];
 
 /** What the side shows; it is drawn again only if that changes, so that no click falls between. */
-const sideNow = () => JSON.stringify(["fields", "labelled", "pool", "skipped", "actions"].map((key) => state.status[key]));
+const sideNow = () => JSON.stringify(["fields", "labelled", "pool", "skipped",
+  "actions"].map((key) => state.status[key]));
 
 function side(one) {
   const { fields, labelled, pool, skipped, actions, acted } = state.status;
   pane.side = sideNow();
   return h("aside", { class: "side", "aria-label": "Fields" },
-    h("div", { class: fields.length > 14 ? "fields many" : "fields", role: "group", "aria-label": "Fields" }, fields.map((field) => h("button", {
+    h("div", { class: fields.length > 14 ? "fields many" : "fields", role: "group", "aria-label": "Fields" },
+      fields.map((field) => h("button", {
       class: `field ${pane.sticky === field.name ? "sticky" : ""}`, vars: colourVars(field), disabled: !one,
-      onclick: (event) => setField(field.name, event.shiftKey), title: `${field.name}: key ${field.key}; with Shift from here on`,
+      onclick: (event) => setField(field.name,
+        event.shiftKey), title: `${field.name}: key ${field.key}; with Shift from here on`,
     }, kbd(field.key), h("span", {}, field.name), h("small", {}, field.n || "")))),
     h("div", { class: "tools", role: "group", "aria-label": "Tools" },
-      h("button", { class: pane.sticky ? "on" : "", "aria-pressed": String(Boolean(pane.sticky)), onclick: () => run("sticky") }, "Sticky ", kbd("=")),
-      TOOLS.map(([name, words]) => h("button", { class: name === "mark" && one?.marking ? "on" : "", onclick: () => run(name) }, `${words} `,
+      h("button", { class: pane.sticky ? "on" : "", "aria-pressed": String(Boolean(pane.sticky)),
+        onclick: () => run("sticky") }, "Sticky ", kbd("=")),
+      TOOLS.map(([name, words]) => h("button", { class: name === "mark" && one?.marking ? "on" : "",
+        onclick: () => run(name) }, `${words} `,
         kbd(shown(COMMANDS.find((command) => command.name === name).keys[0])))),
       h("button", { onclick: showFields }, "Change the fields")),
     h("dl", { class: "progress" },

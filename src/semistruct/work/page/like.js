@@ -27,7 +27,8 @@ export async function showLike(one, lastField) {
   count();
   apply.addEventListener("click", () => act(sheet, async () => {
     const places = found.places.filter((_, k) => boxes[k].checked);
-    const done = await post("/api/like/apply", { label: label.value, places: places.map(({ number, start: a, end: b }) => ({ number, start: a, end: b })) });
+    const done = await post("/api/like/apply", { label: label.value,
+      places: places.map(({ number, start: a, end: b }) => ({ number, start: a, end: b })) });
     return `${nameOf(label.value)} at ${plural(done.places, "place")}; undo takes it back`;
   }));
   const rule = h("button", { onclick: () => act(sheet, async () => {
@@ -36,14 +37,16 @@ export async function showLike(one, lastField) {
   }) }, "Make it a rule: always this field");
   const sheet = dialog(`All like “${words}”`,
     h("p", {}, `${plural(found.n, "place")}${found.more ? " or more" : ""} in the pool; the field for those that are ticked: `, label),
-    h("ul", { class: "places" }, found.places.map((place, k) => h("li", {}, h("label", {}, boxes[k], " ", around(place))))),
+    h("ul", { class: "places" }, found.places.map((place, k) => h("li", {},
+      h("label", {}, boxes[k], " ", around(place))))),
     h("p", { class: "buttons" }, apply, rule));
   apply.focus();
 }
 
 function around(place) {
   const none = (words) => words.map(() => null);
-  return strip([...place.before, ...place.words, ...place.after], [...none(place.before), ...place.labels, ...none(place.after)]);
+  return strip([...place.before, ...place.words, ...place.after],
+    [...none(place.before), ...place.labels, ...none(place.after)]);
 }
 
 async function act(sheet, work) {

@@ -7,7 +7,8 @@ import { happen, state, watch } from "./state.js";
 
 const CUTS = [
   ["words", "words and punctuation signs"], ["whitespace", "whatever stands between blanks"],
-  ["pattern:[\\p{Han}\\p{Hiragana}\\p{Katakana}\\p{Hangul}]|\\w+|\\S", "single characters (Chinese, Japanese, Korean), words otherwise"],
+  ["pattern:[\\p{Han}\\p{Hiragana}\\p{Katakana}\\p{Hangul}]|\\w+|\\S",
+    "single characters (Chinese, Japanese, Korean), words otherwise"],
 ];
 
 async function tried(work) {
@@ -39,7 +40,8 @@ export function dropZone(words, take) {
 }
 
 function poolForm(done) {
-  const text = h("textarea", { rows: 7, "aria-label": "One text per line", placeholder: "A. Turing. On computable numbers. 1936.\nG. Hopper. The education of a computer. 1952." });
+  const text = h("textarea", { rows: 7, "aria-label": "One text per line",
+    placeholder: "A. Turing. On computable numbers. 1936.\nG. Hopper. The education of a computer. 1952." });
   const labels = h("input", { type: "checkbox", checked: true });
   const take = (file) => tried(async () => {
     told(await (await send("/api/pool", { name: file.name, labels: labels.checked }, file)).json());
@@ -52,7 +54,8 @@ function poolForm(done) {
     done();
   });
   return [
-    dropZone("Drop a file here, or choose one: plain text, one sequence per line, or any format that semistruct reads", take),
+    dropZone("Drop a file here, or choose one: plain text, one sequence per line, or any format that semistruct reads",
+      take),
     h("label", { class: "muted" }, labels, " if the file has labels, take them"),
     h("p", { class: "or" }, "or paste"), text,
     h("p", { class: "buttons" }, h("button", { class: "main", onclick: paste }, "Use this text")),
@@ -83,9 +86,11 @@ function firstStep() {
 }
 
 function secondStep() {
-  const names = h("textarea", { rows: 6, "aria-label": "Names of the fields, one per line", placeholder: "author\ntitle\ndate" });
+  const names = h("textarea", { rows: 6, "aria-label": "Names of the fields, one per line",
+    placeholder: "author\ntitle\ndate" });
   names.value = state.status.fields.map((one) => one.name).join("\n");
-  const cut = h("select", { "aria-label": "How text is cut" }, CUTS.map(([value, words]) => h("option", { value, selected: value === state.status.tokens }, words)));
+  const cut = h("select", { "aria-label": "How text is cut" },
+    CUTS.map(([value, words]) => h("option", { value, selected: value === state.status.tokens }, words)));
   const preview = h("p", { class: "preview", dir: "auto" });
   const show = () => tried(async () => {
     const { words } = await get("/api/cut", { tokens: cut.value });
@@ -115,7 +120,8 @@ function secondStep() {
 /** Rename, merge, remove and add fields. */
 export function showFields() {
   const list = h("ul", { class: "field-list" });
-  const box = dialog("Fields", h("p", { class: "muted" }, "Changes are made wherever a field is used, in one step that can be undone."), list);
+  const box = dialog("Fields", h("p", { class: "muted" },
+    "Changes are made wherever a field is used, in one step that can be undone."), list);
   const drawn = () => put(list, state.status.fields.map(fieldRow), h("li", {}, adder()));
   const adder = () => {
     const name = h("input", { "aria-label": "Name of a new field", placeholder: "a new field" });
@@ -132,7 +138,8 @@ export function showFields() {
       const use = await get("/api/fields/use", { name: field.name });
       const what = target === null ? "Remove it" : state.status.fields.some((one) => one.name === target) ? `Merge it into ${target}` : `Rename it to ${target}`;
       const counts = `${plural(use.tokens, "token")} in ${plural(use.sequences, "sequence")} and ${plural(use.rules, "place")} in the rules`;
-      const sure = dialog(`${field.name}`, h("p", {}, `${counts} use it.${target === null ? " Their labels become unknown; rules that name it will be in error." : ""}`),
+      const sure = dialog(`${field.name}`,
+        h("p", {}, `${counts} use it.${target === null ? " Their labels become unknown; rules that name it will be in error." : ""}`),
         h("p", { class: "buttons" }, h("button", { class: "main", onclick: () => tried(async () => {
           await post("/api/fields/rename", { old: field.name, new: target });
           sure.close();
@@ -141,8 +148,10 @@ export function showFields() {
         }) }, what)));
     });
     return h("li", { vars: colourVars(field) }, h("span", { class: "swatch" }), kbd(field.key), name,
-      h("button", { onclick: () => name.value.trim() && name.value.trim() !== field.name && ask(name.value.trim()) }, "Rename or merge"),
-      h("button", { class: "quiet", onclick: () => ask(null) }, "Remove"), h("small", { class: "muted" }, plural(field.n, "sequence")));
+      h("button", { onclick: () => name.value.trim() && name.value.trim() !== field.name && ask(name.value.trim()) },
+        "Rename or merge"),
+      h("button", { class: "quiet", onclick: () => ask(null) }, "Remove"), h("small", { class: "muted" },
+        plural(field.n, "sequence")));
   };
   drawn();
   return box;

@@ -7,7 +7,8 @@ import { likelyCut } from "./sequence.js";
 import { state } from "./state.js";
 
 export function showHelp() {
-  const rows = COMMANDS.map((one) => h("tr", {}, h("td", {}, one.keys.flatMap((key, k) => [k ? " " : "", kbd(shown(key))])), h("td", {}, one.words)));
+  const rows = COMMANDS.map((one) => h("tr", {}, h("td", {},
+    one.keys.flatMap((key, k) => [k ? " " : "", kbd(shown(key))])), h("td", {}, one.words)));
   const fields = state.status.fields.map((one) => h("li", {}, kbd(one.key), " ", one.name));
   dialog("Keys", h("table", { class: "keys" }, h("tbody", {}, rows)), h("h3", {}, "Fields"),
     h("p", {}, "The key of a field sets it for the selected run; with Shift, from the cursor to the end of the block."),
@@ -20,7 +21,8 @@ export function showNote(one, done) {
   const box = dialog(`Note on sequence ${one.number + 1}`, text, h("p", { class: "buttons" },
     h("button", { class: "main", onclick: () => {
       one.note = text.value.trim();
-      if (one.kind === "open" && one.isEmpty) keep({ number: one.number, labels: null, origin: "noted", note: one.note });
+      if (one.kind === "open" && one.isEmpty) keep({ number: one.number, labels: null, origin: "noted",
+        note: one.note });
       box.close();
       done();
     } }, "Keep the note")));
@@ -41,7 +43,8 @@ export function showSplit(one, done) {
     class: "cut", autofocus: k + 1 === likely, "aria-label": `${letters.slice(0, k + 1).join("")}, ${letters.slice(k + 1).join("")}`,
     onclick: () => split(k + 1),
   }, letters.slice(0, k + 1).join(""), h("span", { class: "knife" }, "|"), letters.slice(k + 1).join("")));
-  const box = dialog("Split the token", h("p", {}, "Where does the second part begin?"), h("div", { class: "cuts" }, places));
+  const box = dialog("Split the token", h("p", {}, "Where does the second part begin?"),
+    h("div", { class: "cuts" }, places));
   box.addEventListener("keydown", (event) => {
     const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     const now = places.indexOf(document.activeElement);
