@@ -1,87 +1,19 @@
+# ruff: noqa: F811 (fixtures are imported)
 """The page of the workbench in a real browser: the whole loop by keyboard and mouse, and what must never happen."""
 
-import json
 import re
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
 pytest.importorskip("playwright", reason="there is no playwright to drive a browser with")
 
-from playwright import sync_api as playwright
-
 from semistruct import read
-from semistruct.work import bench as benches
-from semistruct.work.app import bench_app
 from semistruct.work.decisions import Decision
-from work_cases import CHROMIUM, FLAGS, LABELS, TEXTS, Running, made, serving, wait_for
+from work_browser import HOSTILE, Watched, bench, browser, opened, show, words_on  # noqa: F401
+from work_cases import CHROMIUM, LABELS, Running, wait_for
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to look at the page with")
-PAGE = Path(benches.__file__).parent / "page"
-HOSTILE = "<img src=x onerror=window.bad=1> <b>Bo</b> 1987"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
-
-
-class Watched:
-    """A page, with everything that went wrong and everything it asked for."""
-
-    def __init__(self, browser, address, **options):
-        self.context = browser.new_context(viewport={"width": 1280, "height": 800}, **options)
-        self.context.set_default_timeout(30_000)
-        self.page = self.context.new_page()
-        self.wrong, self.asked = [], []
-        self.page.on("pageerror", lambda err: self.wrong.append(str(err)))
-        self.page.on("console", lambda said: said.type == "error" and self.wrong.append(said.text))
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(address)
-
-    def keys(self, *keys):
-        for key in keys:
-            self.page.keyboard.press(key)
-
-    def labels(self):
-        """What a screen reader says of the tokens."""
-        return [chip.get_attribute("aria-label") for chip in self.page.query_selector_all(".chip")]
-
-    def number(self):
-        return int(re.sub(r"\D", "", self.page.text_content(".sequence-head h1")))
-
-    def close(self):
-        self.context.close()
-
-
-@pytest.fixture
-def bench(tmp_path):
-    found = made(tmp_path / "home", [*TEXTS, HOSTILE, "שלום עולם 1984 Tel Aviv", "東京 2001"])
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def opened(browser, bench):
-    """A page on a bench that learns nothing."""
-    with serving(bench_app(bench)) as client:
-        found = Watched(browser, f"{client.site}?token={client.token}")
-        found.client = client
-        found.page.wait_for_selector(".chip")
-        yield found
-        assert found.wrong == []
-        assert {url.split("/")[2] for url in found.asked} == {client.site.split("/")[2]}  # nothing from elsewhere
-        found.close()
-
-
-def show(opened, number):
-    opened.page.goto(opened.client.site + "#pool")
-    opened.page.click(f".row >> nth={number}")
-    opened.page.wait_for_selector(f"text=Sequence {number + 1}")
 
 
 # ---- the whole loop
@@ -100,10 +32,6 @@ def truth(words):
     """The labels of a made-up reference."""
     commas = [t for t, word in enumerate(words) if word == ","]
     return ["author" if t <= commas[0] else "title" if t <= commas[1] else "year" for t in range(len(words))]
-
-
-def words_on(page):
-    return [chip.text_content() for chip in page.query_selector_all(".chip .word")]
 
 
 def label_by_keys(watched):
@@ -136,9 +64,23 @@ def next_one(watched, before):
     watched.page.wait_for_selector(".chip")
 
 
-def test_the_whole_loop_by_keyboard_and_mouse(browser, tmp_path):
+@pytest.fixture
+def start():
+    """Starts servers, of which none is left behind."""
+    started = []
+
+    def run(folder):
+        started.append(Running(folder))
+        return started[-1]
+
+    yield run
+    for one in started:
+        one.kill()
+
+
+def test_the_whole_loop_by_keyboard_and_mouse(browser, start, tmp_path):
     folder = tmp_path / "home"
-    running = Running(folder)
+    running = start(folder)
     watched = Watched(browser, running.address, accept_downloads=True)
     page = watched.page
     page.fill("textarea", "\n".join(POOL))
@@ -156,48 +98,46 @@ def test_the_whole_loop_by_keyboard_and_mouse(browser, tmp_path):
     page.wait_for_selector("text=The server is away")
     watched.close()
 
-    running = Running(folder)  # and goes on where it was
-    try:
-        assert running.client.good("GET", "/api/labels")["labels"] == kept
-        watched = Watched(browser, running.address, accept_downloads=True)
-        page = watched.page
-        page.wait_for_selector(".chip")
-        for label in (label_by_mouse, label_by_keys):
-            before = watched.number()
-            label(watched)
-            next_one(watched, before)
-        page.wait_for_selector("text=labels proposed by model", timeout=120_000)
-        assert "guessed" in " ".join(watched.labels())
-        page.click("nav >> text=Rules")
-        page.wait_for_selector(".take", timeout=120_000)
-        taken = page.text_content(".suggestion p >> nth=0")
-        page.click(".take >> nth=0")
-        page.wait_for_selector(f".says:has-text('{taken}')")
-        assert taken in [row["text"] for row in running.client.good("GET", "/api/rules")["rules"]]
-        learned = lambda: (running.client.good("GET", "/api/status")["model"] or {}).get("name", "")  # noqa: E731
-        before = learned()
-        wait_for(lambda: learned() > before)
-        page.click("nav >> text=Look")
-        page.wait_for_selector(".big", timeout=120_000)
-        assert re.match(r"\d+\.\d%", page.text_content(".big >> nth=0"))
-        page.click("nav >> text=Label")
+    running = start(folder)  # and goes on where it was
+    assert running.client.good("GET", "/api/labels")["labels"] == kept
+    watched = Watched(browser, running.address, accept_downloads=True)
+    page = watched.page
+    page.wait_for_selector(".chip")
+    for label in (label_by_mouse, label_by_keys):
         before = watched.number()
-        watched.keys("Enter")  # accepted as it is proposed
+        label(watched)
         next_one(watched, before)
-        wait_for(lambda: running.client.good("GET", "/api/status")["labelled"] == 6)
-        origins = [one["meta"]["origin"] for one in running.client.good("GET", "/api/labels")["labels"]]
-        assert origins.count("accepted") >= 1
-        page.click("nav >> text=Use")
-        page.select_option("[aria-label=Format]", "tsv")
-        with page.expect_download() as download:
-            page.click("text=Export the labels")
-        corpus = read(download.value.path(), format="tsv")
-        assert len(corpus) == 6
-        assert sum(truth(tokens) == labels for tokens, labels in zip(corpus.tokens, corpus.labels, strict=True)) >= 5
-        assert [text for text in watched.wrong if "Failed to load resource" not in text] == []
-        watched.close()
-    finally:
-        running.stop()
+    page.wait_for_selector("text=labels proposed by model", timeout=120_000)
+    assert "guessed" in " ".join(watched.labels())
+    page.click("nav >> text=Rules")
+    page.wait_for_selector(".take", timeout=120_000)
+    taken = page.text_content(".suggestion p >> nth=0")
+    page.click(".take >> nth=0")
+    page.wait_for_selector(f".says:has-text('{taken}')")
+    assert taken in [row["text"] for row in running.client.good("GET", "/api/rules")["rules"]]
+    learned = lambda: (running.client.good("GET", "/api/status")["model"] or {}).get("name", "")  # noqa: E731
+    before = learned()
+    wait_for(lambda: learned() > before)
+    page.click("nav >> text=Look")
+    page.wait_for_selector(".big", timeout=120_000)
+    assert re.match(r"\d+\.\d%", page.text_content(".big >> nth=0"))
+    page.click("nav >> text=Label")
+    before = watched.number()
+    watched.keys("Enter")  # accepted as it is proposed
+    next_one(watched, before)
+    wait_for(lambda: running.client.good("GET", "/api/status")["labelled"] == 6)
+    origins = [one["meta"]["origin"] for one in running.client.good("GET", "/api/labels")["labels"]]
+    assert origins.count("accepted") >= 1
+    page.click("nav >> text=Use")
+    page.select_option("[aria-label=Format]", "tsv")
+    with page.expect_download() as download:
+        page.click("text=Export the labels")
+    corpus = read(download.value.path(), format="tsv")
+    assert len(corpus) == 6
+    assert sum(truth(tokens) == labels for tokens, labels in zip(corpus.tokens, corpus.labels, strict=True)) >= 5
+    assert [text for text in watched.wrong if "Failed to load resource" not in text] == []
+    watched.close()
+    running.stop()
     assert len((folder / "labels.jsonl").read_text().splitlines()) == 6
 
 
@@ -365,79 +305,3 @@ def test_completion_knows_rules_entries_and_fields(opened):
     page.wait_for_selector(".menu li:has-text('name')")
     opened.keys("Enter")
     assert area.input_value().split() == ["rules:", "-", "words:", "Ann", "are:", "name"]
-
-
-# ---- made to please
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_pane_fits_a_phone(opened, browser, scheme):
-    address = f"{opened.client.site}?token={opened.client.token}"
-    phone = Watched(browser, address, color_scheme=scheme, has_touch=True)
-    phone.page.set_viewport_size({"width": 390, "height": 844})
-    phone.page.wait_for_selector(".chip")
-    for pane in ("Label", "Pool", "Rules", "Look", "Use"):
-        phone.page.click(f"nav >> text={pane}")
-        phone.page.wait_for_timeout(150)
-        assert phone.page.evaluate("document.documentElement.scrollWidth") <= 390, pane
-    ground = phone.page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert (sum(map(int, re.findall(r"\d+", ground)[:3])) > 380) == (scheme == "light")
-    phone.page.click("nav >> text=Label")
-    phone.page.tap("#token-0")
-    phone.page.tap("#token-1")
-    phone.page.tap(".field:has-text('name')")
-    assert [said.split(", ")[1] for said in phone.labels()][:2] == ["name", "name"]
-    phone.close()
-
-
-def test_everything_that_can_be_used_has_a_name(opened):
-    nameless = """() => [...document.querySelectorAll("button, a, input, select, textarea")].filter((one) =>
-        one.type !== "file" && ![one.getAttribute("aria-label"), one.textContent, one.closest("label")?.textContent]
-            .some((words) => words?.trim())).map((one) => one.outerHTML)"""
-    for pane in ("Label", "Pool", "Rules", "Look", "Use"):
-        opened.page.click(f"nav >> text={pane}")
-        opened.page.wait_for_timeout(150)
-        assert opened.page.evaluate(nameless) == [], pane
-
-
-def test_random_work_on_a_sequence_can_be_undone_and_keeps_its_text(opened):
-    """A thousand random actions: labels fit tokens, tokens fit the text, and undoing all leads back."""
-    problem = opened.page.evaluate((Path(__file__).parent / "work_sequence.js").read_text())
-    assert problem is None
-
-
-def test_25_fields_can_be_told_apart_also_by_colour_blind_eyes():
-    text = (PAGE / "colours.js").read_text()
-    colours = re.findall(r"#[0-9a-f]{6}", text.partition("STROKES")[0])
-    strokes = re.search(r"STROKES = (\[.*?\])", text)[1]
-    assert len(colours) * len(json.loads(strokes)) >= 25
-    seen = {kind: [_seen(colour, matrix) for colour in colours] for kind, matrix in BLINDNESS.items()}
-    for kind, found in seen.items():
-        for k, one in enumerate(found):
-            for other in found[:k]:
-                assert sum((a - b) ** 2 for a, b in zip(one, other, strict=True)) ** 0.5 > 12, (kind, k)
-
-
-BLINDNESS = {  # of linear RGB (Machado, Oliveira and Fernandes 2009)
-    "none": [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
-}
-
-
-def _seen(colour, matrix):
-    """A colour as CIELAB, as such eyes see it."""
-    rgb = [int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
-    r, g, b = (min(1, max(0, sum(m * c for m, c in zip(row, linear, strict=True)))) for row in matrix)
-    xyz = (
-        (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505, 0.2126 * r + 0.7152 * g + 0.0722 * b,
-        (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089,
-    )  # fmt: skip
-    x, y, z = (c ** (1 / 3) if c > 0.008856 else 7.787 * c + 16 / 116 for c in xyz)
-    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
-
-
-def test_the_page_never_makes_markup_of_data():
-    for path in PAGE.glob("*.js"):
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", path.read_text()), path
