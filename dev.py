@@ -7,6 +7,7 @@ python3 dev.py bounds    the tests of the kernels once more, with every index in
 python3 dev.py fuzz      made-up inputs at every door, for as long as `--minutes N` says; indexes are checked here, too
 python3 dev.py lint      ruff and mypy
 python3 dev.py docs      the documentation, as pages in site/
+python3 dev.py screenshots   the pictures of the workbench in docs/images/, taken in Chromium
 python3 dev.py bench     the benchmark peers, and benchmarks/supervised.py (words go to it)
 """
 
@@ -22,7 +23,7 @@ ENV = HERE / ".venv"
 BIN = ENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
-CORE, EVERYTHING = ".", ".[dev,spacy,bench,docs]"
+CORE, EVERYTHING = ".", ".[dev,spacy,work,bench,docs]"
 KERNEL_TESTS = (
     "chain", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching", "projection",
     "transductive", "sdm", "multiclass",
@@ -64,6 +65,7 @@ def main() -> None:
             [PYTHON, "-m", "mypy"],
         ],
         "docs": [[PYTHON, "-m", "mkdocs", "build", "--strict"]],
+        "screenshots": [[PYTHON, "docs/screenshots.py"]],
         "bench": [[PYTHON, "benchmarks/supervised.py"]],
     }
     if sys.version_info < (3, 11):  # noqa: UP036

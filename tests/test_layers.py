@@ -57,7 +57,8 @@ def test_a_room_imports_only_what_it_may(room):
 
 
 def test_nothing_is_allowed_that_is_not_used():
-    assert {room: others - set(used()[room]) for room, others in allowed().items() if others - set(used()[room])} == {}
+    found = used()
+    assert {room: others - set(found[room]) for room, others in allowed().items() if others - set(found[room])} == {}
 
 
 def test_rooms_import_only_rooms_above_them():

@@ -7,6 +7,7 @@ import runpy
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,10 +22,15 @@ from semistruct.features.templates import SETS
 from semistruct.rules.files import shipped
 
 HEAVY = {"numba", "sklearn", "scipy", "matplotlib"}
+OF_EXTRAS = ("semistruct.work.app", "semistruct.work.routes")
 MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(semistruct.__path__, "semistruct.")
     if not module.name.endswith("__main__")
+    and (
+        find_spec("fastapi") is not None
+        or not module.name.startswith(("semistruct.work.app", "semistruct.work.routes"))
+    )
 )
 
 

@@ -45,6 +45,8 @@ from semistruct.cli.reproduce import EPILOG as REPRODUCE_EPILOG
 from semistruct.cli.reproduce import reproduce
 from semistruct.cli.suggest import EPILOG as SUGGEST_EPILOG
 from semistruct.cli.suggest import suggest
+from semistruct.cli.work import EPILOG as WORK_EPILOG
+from semistruct.cli.work import SERVE_EPILOG, serve, work
 from semistruct.errors import ParameterError
 from semistruct.files import refuse_overwriting
 
@@ -302,3 +304,5 @@ app.command(epilog=SUGGEST_EPILOG)(grouped(suggest))
 app.command(epilog=PICK_EPILOG)(grouped(pick))
 app.command(epilog=CURVE_EPILOG)(grouped(curve))
 app.command(epilog=REPRODUCE_EPILOG)(reproduce)
+app.command(epilog=WORK_EPILOG)(work)
+app.command(epilog=SERVE_EPILOG)(serve)

@@ -3,8 +3,8 @@
 With dev data that is the model itself.  Without, or with little of it, the labelled sequences are cut into parts, and
 each is labelled by a model learned from the others, with the C that was chosen.  Where C was chosen by
 cross-validation, supervised methods have such models already; else they start each of them from the one before.
-Methods with a path go right to the stage that was chosen, with a part of the pool, so that all of this takes little
-time beside the path itself; their models are somewhat worse than the one that is asked about.
+Methods with a path go right to the stage that was chosen, for one round and with a part of the pool, so that all of
+this takes little time beside the path itself; their models are somewhat worse than the one that is asked about.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from semistruct.params import seed_from
 
 FEW = 30  # sequences: up to this many of dev data are not enough, and all of so few labelled ones are held out in turn
 PARTS = 5
-COSTLY_FINE, COSTLY = 3, 2  # where learning takes long: the number of parts for few; how many of the parts for many
+COSTLY = 2  # where learning takes long: the number of parts for few, and how many of the parts for many
 ONE_PART_FROM = 1000  # from this many on, a single part is held out
 ONE_PART = 300  # of this size
-SHARE_OF_POOL, LEAST = 10, 50  # models that are only asked learn from a tenth of the pool, or 50 sequences
+SHARE_OF_POOL, LEAST = 10, 30  # models that are only asked learn from a tenth of the pool, or 30 sequences
 MOST = 1000  # sequences that models are asked about
 
 
@@ -81,9 +81,7 @@ def parts_of(n: int, seed: int, *, costly: bool = False) -> list[np.ndarray]:
     order = np.random.default_rng(seed).permutation(n)
     if n >= ONE_PART_FROM:
         return [order[:ONE_PART]]
-    if n <= FEW and costly:
-        return np.array_split(order, min(COSTLY_FINE, n)) if n > 1 else []
-    parts = np.array_split(order, min(PARTS, n)) if n > 1 else []
+    parts = np.array_split(order, min(COSTLY if costly and n <= FEW else PARTS, n)) if n > 1 else []
     return parts[:COSTLY] if costly else parts
 
 
@@ -104,7 +102,8 @@ def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -
     whole = [i for i, row in enumerate(y) if row is not None and None not in row]
     seed = seed_from(method.random_state)
     some = np.random.default_rng(seed).permutation(len(pool))[: max(len(pool) // SHARE_OF_POOL, LEAST)]
-    settings = {"select": "last", **({"C": method.C_} if "C" in method.get_params(deep=False) else {})}
+    wanted = {"select": "last", "rounds": 1, "C": getattr(method, "C_", None)}
+    settings = {name: value for name, value in wanted.items() if name in method.get_params(deep=False)}
     for part in parts_of(len(whole), seed, costly=True):
         held = {whole[i] for i in part}
         other = clone(method).set_params(**settings)

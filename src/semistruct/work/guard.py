@@ -1,0 +1,161 @@
+"""Who may use the server: those who know its token, under its own name, from its own pages; and what they may send."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+LARGEST = 64_000_000  # bytes of a request
+TOO_LARGE = f"Too large: at most {LARGEST // 1_000_000} MB can be sent."
+LOCAL = {"localhost", "127.0.0.1", "::1"}
+SAFE = {"GET", "HEAD", "OPTIONS"}
+HEADERS = [
+    (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Lets through what may be let through.
+
+    host  that the server is bound to: besides the names of the own machine, it may be called by that
+    """
+
+    app: Callable[..., Awaitable[None]]
+    token: str
+    host: str
+    port: int
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        request = _Request(scope)
+        if refusal := self._refusal(request):
+            await answer(send, *refusal)
+            return
+        query = parse_qs(request.query).get("token", [""])[0]
+        if request.method == "GET" and request.path == "/" and self._fits(query):
+            cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000"
+            await answer(send, 303, "", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
+            return
+        if not any(map(self._fits, (query, request.bearer, request.cookie(self.cookie)))):
+            words = "Open the address that semistruct printed in the terminal: it ends in a token."
+            await answer(send, 401, words)
+            return
+        await self._passed(scope, receive, send)
+
+    @property
+    def cookie(self) -> str:
+        """Cookies do not know ports, so the name does."""
+        return f"semistruct-{self.port}"
+
+    def _fits(self, token: str) -> bool:
+        return hmac.compare_digest(token.encode(), self.token.encode())
+
+    def _refusal(self, request: _Request) -> tuple[int, str] | None:
+        host = _name(request.header("host"))
+        if host not in LOCAL and host != self.host.lower() and not (self._is_public and _is_address(host)):
+            return 403, "This server does not go by that name."
+        origin = request.header("origin")
+        if request.method not in SAFE and origin and urlsplit(origin).netloc != request.header("host"):
+            return 403, "This request comes from another page."
+        if request.header("sec-fetch-site") == "cross-site" and request.path != "/":
+            return 403, "This request comes from another page."
+        length = request.header("content-length")
+        if length and (not length.isdigit() or int(length) > LARGEST):
+            return 413, TOO_LARGE
+        return None
+
+    @property
+    def _is_public(self) -> bool:
+        return self.host not in LOCAL
+
+    async def _passed(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        read, begun = 0, False
+
+        async def limited() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            return {"type": "http.disconnect"} if read > LARGEST else message
+
+        async def with_headers(message: Message) -> None:
+            nonlocal begun
+            if read > LARGEST and not begun:
+                return  # what the application says to a request that broke off
+            if message["type"] == "http.response.start":
+                begun = True
+                message["headers"] = [*message.get("headers", []), *HEADERS]
+            await send(message)
+
+        try:
+            await self.app(scope, limited, with_headers)
+        except Exception:
+            if read <= LARGEST:
+                raise
+        if read > LARGEST and not begun:
+            await answer(send, 413, TOO_LARGE)
+
+
+class _Request:
+    """The parts of a request that a guard looks at."""
+
+    def __init__(self, scope: MutableMapping[str, Any]) -> None:
+        self.method, self.path = scope["method"], scope["path"]
+        self.query = scope["query_string"].decode("latin-1")
+        self._headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
+
+    def header(self, name: str) -> str:
+        return self._headers.get(name, "")
+
+    @property
+    def bearer(self) -> str:
+        kind, _, value = self.header("authorization").partition(" ")
+        return value if kind.lower() == "bearer" else ""
+
+    def cookie(self, name: str) -> str:
+        try:
+            found = SimpleCookie(self.header("cookie")).get(name)
+        except CookieError:
+            return ""
+        return found.value if found else ""
+
+
+def _name(host: str) -> str:
+    """The name in a Host header, without its port."""
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+async def answer(send: Send, code: int, words: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+    """A plain answer."""
+    start = [*HEADERS, (b"content-type", b"text/plain; charset=utf-8"), *(headers or [])]
+    await send({"type": "http.response.start", "status": code, "headers": start})
+    await send({"type": "http.response.body", "body": words.encode()})

@@ -1,0 +1,207 @@
+// The rules pane: the text on one side, the same rules as sentences on the other, and suggestions.
+
+import { get, post, put as change } from "./api.js";
+import { strip } from "./chips.js";
+import { h, notice, plural, put } from "./dom.js";
+import { editor } from "./editor.js";
+import { open } from "./label.js";
+import { on, state, watch } from "./state.js";
+
+const pane = { edit: null, found: null, timer: null, kept: "", version: 0, taken: new Set() };
+let root;
+
+async function tried(work) {
+  try {
+    return await work();
+  } catch (problem) {
+    notice(problem.message, "error");
+    return null;
+  }
+}
+
+// ---- the text
+
+/** The text has changed: say at once what is wrong, and keep it when nothing is. */
+function typed(text) {
+  clearTimeout(pane.timer);
+  sessionStorage.rules = text;
+  pane.timer = setTimeout(async () => {
+    const found = await tried(() => post("/api/rules/check", { text }));
+    if (!found || pane.edit.text !== text) return;
+    shown(found);
+    if (!found.problems.length && text !== pane.kept) pane.timer = setTimeout(() => keep(text), 900);
+  }, 200);
+}
+
+async function keep(text) {
+  const found = await tried(() => change("/api/rules", { text, seen: pane.version }));
+  if (!found) return;
+  if (found.overwrote) notice("The rules had been changed in another window: yours count now; undo brings the others back.");
+  taken(found);
+  watch();
+}
+
+/** These are the rules that the server has. */
+function taken(found) {
+  pane.kept = found.text;
+  pane.version = found.version;
+  delete sessionStorage.rules;
+  pane.edit.text = found.text;
+  shown(found);
+}
+
+function shown(found) {
+  pane.found = found;
+  pane.edit.mark(found.problems);
+  draw();
+}
+
+// ---- drawing
+
+function draw() {
+  if (!root?.isConnected) return;
+  const { problems, rules, contradictions, strangers } = pane.found;
+  put(root.querySelector("#rule-problems"), problems.map((one) => h("button",
+    { class: "problem", onclick: () => pane.edit.goTo(one.line ?? 1) },
+    one.line ? `Line ${one.line}: ` : "", one.problem)),
+  strangers.map((name) => h("p", { class: "problem soft" }, `The rules name “${name}”, which is no field. `,
+    h("button", { class: "link", onclick: () => addField(name) }, "Make it one"))),
+  contradictions.map((one) => h("p", { class: "problem soft" },
+    `Rules ${one.first + 1} and ${one.second + 1} contradict each other: ${one.why}`)));
+  if (problems.length) return root.querySelector(".sentences").classList.add("stale");
+  root.querySelector(".sentences").classList.remove("stale");
+  put(root.querySelector(".sentences"), rules.length ? rules.map(sentence)
+    : h("p", { class: "muted" },
+      "No rules yet. Take a suggestion below, write one on the left, or select words in a sequence and press * to say that they are always a certain field."));
+}
+
+function sentence(rule) {
+  const box = h("input", { type: "checkbox", role: "switch", checked: rule.on, disabled: !rule.can_switch,
+    "aria-label": `Use: ${rule.text}`,
+    onchange: () => tried(async () => taken(await post("/api/rules/switch", { line: rule.first, on: box.checked }))) });
+  const more = h("div", { class: "cases", hidden: true });
+  return h("article",
+    { class: `sentence ${rule.on ? "" : "off"} ${rule.flag || rule.trust?.kind === "false" ? "flag" : ""}` },
+    h("div", { class: "sentence-head" }, box,
+      h("button", { class: "says", "aria-expanded": "false",
+        onclick: (event) => showCases(rule, more, event.currentTarget) }, rule.text)),
+    h("p", { class: "facts" }, facts(rule).map((one) => h("span",
+      { class: `fact ${one.kind ?? ""}`, title: one.title ?? "" }, one.words))), more);
+}
+
+function facts(rule) {
+  const out = [];
+  if (rule.level === "corpus") out.push({ words: "about the pool as a whole" });
+  else if (rule.applies) {
+    out.push({ words: `holds in ${rule.holds} of ${rule.applies}`,
+      kind: rule.holds === rule.applies ? "good" : rule.flag ? "bad" : "", title: "cases in what you labelled" });
+  } else out.push({ words: "no labelled case" });
+  if (rule.changes !== null) out.push({ words: `changes ${rule.changes} of ${rule.sample}`,
+    title: "sequences of the pool that get other labels if it is the only rule" });
+  if (rule.gain) {
+    const [tokens] = rule.gain;
+    out.push({ words: tokens ? `${tokens > 0 ? "gains" : "costs"} ${plural(Math.abs(tokens), "label")}` : "neither gains nor costs", kind: tokens > 0 ? "good" : tokens < 0 ? "bad" : "", title: "right labels more or fewer, on labelled sequences that the model had not seen" });
+  }
+  if (rule.trust) {
+    const kind = { true: "trusted", loose: "hardly trusted", false: "left out: probably false" }[rule.trust.kind];
+    out.push({ words: kind, kind: rule.trust.kind === "false" ? "bad" : "",
+      title: `${rule.trust.why}; weight ${typeof rule.trust.weight === "number" ? rule.trust.weight.toFixed(1) : rule.trust.weight}` });
+  }
+  return out;
+}
+
+async function showCases(rule, more, button) {
+  more.hidden = !more.hidden;
+  button.setAttribute("aria-expanded", String(!more.hidden));
+  if (more.hidden) return;
+  put(more, h("p", { class: "muted" }, "Looking…"));
+  const found = await tried(() => get("/api/rules/cases", { line: rule.first }));
+  if (!found) return;
+  const part = (title, places, show) => (places.length ? [h("h4", {}, title),
+    h("ul", { class: "places" }, places.map((one) => h("li", {},
+    h("button", { class: "row", onclick: () => open(one.number) }, h("span", { class: "number" }, one.number + 1),
+      show(one)))))] : []);
+  const plain = (one) => strip(one.words, one.labels, one.at === null ? null : one.at - one.start);
+  const changed = (one) => h("span", {}, strip(one.words, one.before), " → ", strip(one.words, one.after));
+  const all = [...part("Where it does not hold", found.bad, plain),
+    ...part("Where it holds", found.good.slice(0, 4), plain),
+    ...part("What it changes in the pool", found.pool, changed)];
+  put(more, all.length ? all : h("p", { class: "muted" }, "No cases among what is labelled."));
+}
+
+async function addField(name) {
+  await tried(async () => {
+    await change("/api/fields", { names: [...state.status.fields.map((one) => one.name), name] });
+    await watch();
+    await load();
+  });
+}
+
+// ---- suggestions
+
+async function suggest() {
+  const found = await get("/api/rules/suggestions").catch(() => null);
+  if (!found || !root?.isConnected) return;
+  const texts = new Set((pane.found?.rules ?? []).map((rule) => rule.text));
+  const open = found.suggestions.filter((one) => !texts.has(one.text) && !pane.taken.has(one.text));
+  const row = (one) => h("li", { class: "suggestion" },
+    h("button", { class: "take", "aria-label": `Take: ${one.text}`,
+    onclick: (event) => take(one, event.currentTarget) }, "Take"),
+    h("div", {}, h("p", {}, one.text), h("p", { class: "facts" },
+      h("span", { class: "fact" }, `held in ${one.holds} of ${one.applies}`),
+      one.broken ? h("span", { class: "fact" },
+        `would change ${one.broken} of ${plural(one.coverage, "sequence")}`) : null,
+      one.certain ? null : h("span", { class: "fact" }, "doubtful: seen too rarely"))));
+  const waiting = state.status.labelled < 4 ? "Suggestions come when four sequences are labelled." : "No suggestions for now.";
+  put(root.querySelector(".suggestions"), found.problem ? h("p", { class: "problem" }, found.problem) : null,
+    open.length ? h("ul", {}, open.slice(0, 12).map(row)) : h("p", { class: "muted" }, waiting));
+}
+
+async function take(one, button) {
+  button.disabled = true;
+  const done = await tried(async () => taken(await post("/api/rules/add",
+    { rule: one.rule, comment: `suggested: held in ${one.holds} of ${one.applies}` })));
+  if (done !== null) {
+    pane.taken.add(one.text);
+    notice(`Taken: ${one.text}`);
+    suggest();
+    watch();
+  } else button.disabled = false;
+}
+
+// ---- life
+
+async function load() {
+  const found = await tried(() => get("/api/rules"));
+  if (found && root?.isConnected) taken(found);
+}
+
+export async function mount(element) {
+  pane.edit = editor(typed);
+  root = h("div", { class: "rules-pane" },
+    h("section", { class: "card" }, h("h1", {}, "Rules"),
+      h("p", { class: "muted" }, "What you know, one rule after the other. Ctrl + Space completes."),
+      pane.edit.root, h("div", { id: "rule-problems", role: "status" })),
+    h("section", { class: "card" }, h("h2", {}, "What they say"), h("div", { class: "sentences" }),
+      h("h2", {}, "Suggested"), h("div", { class: "suggestions" }, h("p", { class: "muted" }, "…"))));
+  put(element, root);
+  const draft = sessionStorage.rules;
+  await load();
+  if (draft && draft !== pane.kept) {
+    pane.edit.text = draft;
+    typed(draft);
+  }
+  suggest();
+}
+
+async function renew() {
+  if (!root?.isConnected) return;
+  if (pane.edit.text === pane.kept) await load();
+  suggest();
+}
+
+for (const kind of ["model", "effects", "look", "suggest"]) on(kind, renew);
+on("rules", (about) => {
+  if (!root?.isConnected || about.version === pane.version) return;
+  if (pane.edit.text === pane.kept && !pane.edit.isBusy) load();
+});

@@ -1,0 +1,309 @@
+"""The server of the workbench: who may use it, what it answers, and what it refuses in one sentence."""
+
+import json
+import socket
+import threading
+from contextlib import suppress
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `work` is not installed")
+
+from semistruct import SSVM, make_citations, read
+from semistruct.formats import FORMATS
+from semistruct.work import guard as guarding
+from semistruct.work.app import bench_app, model_app
+from semistruct.work.crew import CancelledTask, Worker, WorkError
+from semistruct.work.folder import Folder
+from semistruct.work.serving import place
+from work_cases import LABELS, TEXTS, Client, Running, made, serving
+
+
+@pytest.fixture
+def bench(tmp_path):
+    found = made(tmp_path / "home")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def client(bench):
+    with serving(bench_app(bench)) as found:
+        yield found
+
+
+# ---- who may use it
+
+
+def test_without_the_token_nothing_is_told(client):
+    for path in ("/", "/api/status", "/page/main.js", "/api/openapi.json"):
+        for token in ("", "x", client.token[:-1]):
+            status, _, body = Client(client.site, token).call("GET", path)
+            assert (status, b"token" in body) == (401, True)
+
+
+def test_the_address_with_the_token_gives_a_cookie(client):
+    stranger = Client(client.site, "")
+    status, headers, _ = stranger.call("GET", f"/?token={client.token}")
+    assert (status, headers["location"]) == (303, "/")
+    cookie = headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+    status, _, page = stranger.call("GET", "/", headers={"cookie": cookie.partition(";")[0]})
+    assert (status, b"<script" in page) == (200, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "status"),
+    [
+        ("GET", {"host": "evil.example"}, 403),
+        ("GET", {"host": "127.0.0.1.evil.example:80"}, 403),
+        ("GET", {"host": "localhost:1"}, 200),
+        ("POST", {"origin": "http://evil.example"}, 403),
+        ("POST", {"origin": "null"}, 403),
+        ("GET", {"sec-fetch-site": "cross-site"}, 403),
+    ],
+)
+def test_other_names_and_other_pages_are_refused(client, method, headers, status):
+    path = "/api/status" if method == "GET" else "/api/undo"
+    assert client.call(method, path, None if method == "GET" else {}, headers=headers)[0] == status
+
+
+def test_the_own_page_may_post(client):
+    origin = client.site.rstrip("/")
+    assert client.call("POST", "/api/train", {}, headers={"origin": origin})[0] == 200
+
+
+def test_pages_from_elsewhere_cannot_be_loaded(client):
+    _, headers, _ = client.call("GET", "/")
+    assert headers["content-security-policy"].startswith("default-src 'self';")
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_uploads_are_limited(client, monkeypatch):
+    monkeypatch.setattr(guarding, "LARGEST", 1000)
+    assert client.call("POST", "/api/pool", data=b"x" * 1001)[0] == 413
+    chunks = iter([b"x" * 600, b"x" * 600])  # without a length in front
+    assert client.call("POST", "/api/pool", data=chunks, headers={"transfer-encoding": "chunked"})[0] == 413
+    assert client.good("POST", "/api/pool?name=more.txt", data=b"Gus Fir 1999\n")["added"] == 1
+
+
+@pytest.mark.parametrize("path", ["/page/../app.py", "/page/%2e%2e/app.py", "/page//etc/passwd", "/page/..%2fapp.py"])
+def test_nothing_but_the_page_is_served(client, path):
+    assert client.call("GET", path)[0] == 404
+
+
+def test_a_port_in_use_is_told_and_the_next_is_taken():
+    said = []
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", 0))
+        busy.listen()
+        port = busy.getsockname()[1]
+        where = place("127.0.0.1", port, said.append)
+        where.socket.close()
+    assert where.port > port
+    assert f"port {port} cannot be used (address already in use)" in said[0]
+    assert len(where.token) >= 32
+
+
+# ---- labels
+
+
+def test_labels_go_in_and_come_out(client, bench):
+    shown = client.good("GET", "/api/next?window=a")["sequence"]
+    assert shown["words"] == TEXTS[shown["number"]].split()
+    given = {"number": shown["number"], "labels": LABELS, "origin": "typed", "window": "a", "actions": 3}
+    assert client.good("POST", "/api/labels", given) == {"version": 1, "overwrote": False}
+    assert [one["labels"] for one in client.good("GET", "/api/labels")["labels"]] == [LABELS]
+    status = client.good("GET", "/api/changes?since=0")
+    assert status["changes"][-1] == {
+        "n": status["status"]["change"],
+        "kind": "decided",
+        "number": shown["number"],
+        "window": "a",
+    }
+    assert status["status"]["actions"] == 3
+    assert client.good("POST", "/api/undo", {})["numbers"] == [shown["number"]]
+    assert client.good("GET", "/api/labels")["labels"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"number": 99, "labels": LABELS}, "the pool has no sequence 99; it has 6"),
+        ({"number": -1, "labels": LABELS}, "the pool has no sequence -1; it has 6"),
+        ({"number": 0, "labels": ["name"]}, "3 tokens but 1 labels"),
+        ({"number": 0, "labels": ["name", "name", "place"]}, "there is no field 'place'"),
+        ({"number": 0, "labels": LABELS, "unknown": [0]}, "said to be unknown"),
+        ({"number": 0, "labels": [None] * 3}, "no token has a label"),
+        ({"number": 0, "labels": LABELS, "origin": "given"}, "origin: expected"),
+        ({"number": "x"}, "number: input should be a valid integer"),
+        (
+            {"number": 0, "labels": ["name"] * 4, "offsets": [[0, 3], [4, 7], [8, 10], [10, 13]]},
+            "not those of the text",
+        ),
+    ],
+)
+def test_labels_that_do_not_fit_are_refused(client, given, problem):
+    assert problem in client.problem("POST", "/api/labels", given)
+    assert client.good("GET", "/api/labels")["labels"] == []
+
+
+def test_a_split_token_keeps_its_place_in_the_text(client, bench):
+    offsets = [[0, 3], [4, 7], [8, 10], [10, 12]]
+    client.good("POST", "/api/labels", {"number": 0, "labels": [*LABELS, "year"], "offsets": offsets})
+    view = client.good("GET", "/api/sequences/0")
+    assert view["words"] == ["Ann", "Lee", "19", "84"]
+    assert view["joined"] == [False, False, False, True]
+    line = json.loads((bench.folder.path / "labels.jsonl").read_text())
+    assert [line["text"][a:b] for a, b in line["meta"]["offsets"]] == line["tokens"]
+
+
+def test_many_threads_lose_nothing(client, bench):
+    def label(number):
+        client.good("POST", "/api/labels", {"number": number, "labels": LABELS})
+
+    threads = [threading.Thread(target=label, args=(n % 6,)) for n in range(24)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(bench.decisions.last) == list(range(6))
+    assert len((bench.folder.path / "labels.jsonl").read_text().splitlines()) == 24
+    assert len(bench.history.steps) == 24
+
+
+def test_fields_are_named_renamed_and_counted(client):
+    client.good("POST", "/api/labels", {"number": 0, "labels": LABELS})
+    assert [one["name"] for one in client.good("PUT", "/api/fields", {"names": ["name", "year", "place"]})["fields"]][
+        -1
+    ] == "place"
+    assert "in use" in client.problem("PUT", "/api/fields", {"names": ["name"]})
+    assert client.good("GET", "/api/fields/use?name=year") == {"sequences": 1, "tokens": 1, "rules": 0}
+    assert client.good("POST", "/api/fields/rename", {"old": "year", "new": "date"})["tokens"] == 1
+    assert client.good("GET", "/api/cut?tokens=pattern:.")["words"][:3] == ["A", "n", "n"]
+    assert "does not compile" in client.problem("GET", "/api/cut?tokens=pattern:(")
+    assert "cut in another way" in client.problem("PUT", "/api/fields", {"names": ["name"], "tokens": "whitespace"})
+
+
+def test_rules_are_checked_kept_and_switched(client):
+    text = "rules:\n  - present: name\n"
+    checked = client.good("POST", "/api/rules/check", {"text": text + "  - prese"})
+    assert checked["problems"][0]["line"] == 3
+    kept = client.good("PUT", "/api/rules", {"text": text, "seen": 1})
+    assert (kept["version"], kept["overwrote"]) == (2, False)
+    assert client.good("PUT", "/api/rules", {"text": text + "# x\n", "seen": 1})["overwrote"] is True
+    assert client.good("POST", "/api/rules/switch", {"line": 2, "on": False})["rules"][0]["on"] is False
+    added = client.good(
+        "POST", "/api/rules/add", {"rule": {"words": ["Ann Lee"], "are": ["name"]}, "comment": "a\nb: c"}
+    )
+    assert added["rules"][-1]["text"] == "Ann Lee is name"
+    assert "no rule 'wrds'" in client.problem("POST", "/api/rules/add", {"rule": {"wrds": ["x"]}})
+    assert "at_most_once" in client.good("GET", "/api/rules/words")["rules"]
+
+
+def test_the_labels_are_exported_in_every_format(client, tmp_path):
+    assert "nothing to export" in client.problem("GET", "/api/export?format=tsv")
+    for number in (1, 3):
+        client.good("POST", "/api/labels", {"number": number, "labels": LABELS})
+    for format in FORMATS:
+        if format == "spacy":
+            pytest.importorskip("spacy")
+        _, headers, body = client.call("GET", f"/api/export?format={format}")
+        body = body if isinstance(body, bytes) else json.dumps(body).encode()
+        (tmp_path / "export").write_bytes(body)
+        corpus = read(tmp_path / "export", format=format)
+        assert ["".join(row) for row in corpus.tokens] == ["BoFox1987", "DiElm1991"], format
+        assert corpus.labels == ([None] * 2 if format == "text" else [LABELS] * 2), format
+        assert headers["content-disposition"].startswith('attachment; filename="labels.')
+    body = client.call("GET", "/api/export?format=conll&scheme=bio")[2]
+    assert b"B-name" in body
+    assert b"1993" in client.call("GET", "/api/export?format=jsonl&what=pool")[2]
+    for path in ("format=docx", "what=all"):
+        assert "there is no" in client.problem("GET", f"/api/export?{path}")
+
+
+def test_the_interface_is_described(client):
+    described = client.good("GET", "/api/openapi.json")
+    for path in ("/api/predict", "/api/labels", "/api/rules", "/api/train", "/api/status"):
+        assert path in described["paths"]
+    assert all(call.get("description") for path in described["paths"].values() for call in path.values())
+
+
+def test_without_a_model_there_are_no_labels(client):
+    assert "no model yet" in client.problem("POST", "/api/predict", {"texts": ["Ann Lee"]})
+    assert "no model yet" in client.problem("GET", "/api/model")
+
+
+# ---- a model as a service
+
+
+def test_a_model_is_served(tmp_path):
+    data = make_citations(8)
+    model = SSVM(features=["word", "shape"], tol=0.1).fit(data.tokens, data.labels)
+    model.save(tmp_path / "refs.model")
+    text = data.examples[0].text
+    with serving(model_app(tmp_path / "refs.model")) as client:
+        assert client.good("GET", "/api/status")["labels"] == model.classes_
+        found = client.good("POST", "/api/predict", {"texts": [text]})["sequences"][0]
+        assert found["labels"] == model.predict([found["tokens"]])[0]
+        assert all(text[span["start"] : span["end"]] == span["text"] for span in found["spans"])
+        tokens = client.good("POST", "/api/predict", {"tokens": [data.tokens[1]]})["sequences"][0]
+        assert tokens["labels"] == model.predict([data.tokens[1]])[0]
+        assert "either" in client.problem("POST", "/api/predict", {})
+        assert "no tokens" in client.problem("POST", "/api/predict", {"texts": [" "]})
+        status, headers, body = client.call("POST", "/api/predict/file?name=new.txt", data=text.encode())
+        assert (status, headers["content-disposition"]) == (200, 'attachment; filename="new-labelled.txt"')
+        (tmp_path / "new.txt").write_bytes(body)
+        assert read(tmp_path / "new.txt", format="inline").labels == [found["labels"]]
+        assert "no text in it" in client.problem("POST", "/api/predict/file?name=a.txt", data=b" ")
+
+
+# ---- processes
+
+
+def test_a_process_that_ends_is_told_and_replaced():
+    worker = Worker("test")
+    given = {"candidates": [["Ann", "1984"]], "numbers": [7], "n": 1, "rules": "rules: []", "folder": ".", "fields": []}
+    try:
+        assert [one["number"] for one in worker.answer("first", given, 120)] == [7]
+        with pytest.raises(WorkError, match="an error in semistruct itself: KeyError"):
+            worker.answer("nothing", {}, 60)
+        _, future = worker.ask("first", given)
+        worker._process.kill()
+        with suppress(WorkError):  # unless it was quicker
+            future.result(60)
+        assert worker.answer("first", given, 120)
+        number, future = worker.ask("first", given)
+        worker.cancel(number)
+        with suppress(CancelledTask):
+            assert future.result(60)
+    finally:
+        worker.stop()
+    _, future = worker.ask("first", given)
+    assert isinstance(future.exception(), WorkError)
+
+
+def test_the_command_opens_a_folder_once(tmp_path, run):
+    running = Running(tmp_path / "home", "--demo", "-r", "citations")
+    try:
+        status = running.client.good("GET", "/api/status")
+        assert status["pool"] == 400
+        assert {"author", "title"} <= {one["name"] for one in status["fields"]}
+        assert running.client.good("GET", "/api/rules")["rules"][0]["text"] == "each label at most once"
+        code, _, err = run("work", tmp_path / "home", "--no-open")
+        assert code == 2
+        assert f"another workbench has the folder open, at {running.client.site}; close that one first" in err
+    finally:
+        running.stop()
+    folder = Folder.open(tmp_path / "home")
+    assert folder.settings.names
+    folder.close()
+
+
+def test_the_command_refuses_what_it_cannot_use(tmp_path, run):
+    code, _, err = run("work", tmp_path / "home", "--pool", tmp_path / "none.txt", "--no-open")
+    assert (code, err) == (2, f"semistruct: {tmp_path}/none.txt: cannot read: no such file or directory\n")
+    code, _, err = run("serve", tmp_path / "none.model")
+    assert code == 2
+    assert "none.model" in err

@@ -1,0 +1,172 @@
+"""When the workbench learns, from what, and what becomes of it; the process that learns is played by the test."""
+
+import json
+from concurrent.futures import Future
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra `work` is not installed")
+
+from semistruct.work.crew import CancelledTask, WorkError
+from semistruct.work.decisions import Decision
+from semistruct.work.rulebook import EMPTY
+from semistruct.work.stock import Learned
+from work_cases import LABELS, TEXTS, made
+
+
+class Played:
+    """A worker whose tasks end when the test says so."""
+
+    def __init__(self):
+        self.tasks, self.cancelled = [], []
+
+    def ask(self, task, given, tell=None):
+        future = Future()
+        self.tasks.append((task, given, future))
+        return len(self.tasks), future
+
+    def cancel(self, number):
+        self.cancelled.append(number)
+        self.tasks[number - 1][2].set_exception(CancelledTask("cancelled"))
+
+    def stop(self):
+        pass
+
+    def end(self, **more):
+        """The last task ends with a model."""
+        _, given, future = self.tasks[-1]
+        picks = [{"number": 5, "reason": "why", "labels": LABELS, "confidence": [1.0, 2.0, 3.0], "broken": []}]
+        about = {
+            "C": 0.5,
+            "labels": ["name", "year"],
+            "picks": picks,
+            "said": [],
+            "trust": [],
+            "path": [],
+            "history": [],
+        }
+        with open(given["output"], "w") as file:
+            file.write("a model")
+        future.set_result({**about, "history": [], "seconds": 1.0, **more})
+
+
+@pytest.fixture
+def bench(tmp_path):
+    found = made(tmp_path / "home", [*TEXTS, *(f"{text} again" for text in TEXTS * 3)])
+    found.trainer.learner = Played()
+    yield found
+    found.close()
+
+
+def label(bench, *numbers):
+    for number in numbers:
+        n = len(bench.pool.cut(number).tokens)
+        bench.decide(Decision(number, tuple([*LABELS, "year"][:n]), "typed"))
+
+
+def test_a_model_is_learned_from_the_second_sequence_on_and_then_after_every_third(bench):
+    learner = bench.trainer.learner
+    label(bench, 0)
+    assert learner.tasks == []
+    label(bench, 1)
+    assert [given["X"] for _, given, _ in learner.tasks] == [[text.split() for text in TEXTS[:2]]]
+    assert learner.tasks[0][1]["C"] is None
+    learner.end()
+    assert bench.model.name == "0001"
+    assert [one["number"] for one in bench.queue] == [5]
+    assert bench.proposals.get(5).labels == LABELS
+    label(bench, 2, 3)
+    assert len(learner.tasks) == 1
+    label(bench, 4)
+    assert len(learner.tasks) == 2
+    assert learner.tasks[1][1]["C"] == 0.5  # that of the model before
+    learner.end()
+    label(bench, 6, 7, 8)
+    assert learner.tasks[2][1]["C"] is None  # chosen anew, from many more labels
+
+
+def test_skipping_and_noting_teach_nothing(bench):
+    label(bench, 0, 1)
+    bench.trainer.learner.end()
+    for number in range(2, 8):
+        bench.decide(Decision(number, None, "skipped"))
+        bench.decide(Decision(number, None, "noted", note="x"))
+    assert len(bench.trainer.learner.tasks) == 1
+
+
+def test_what_runs_is_given_up_for_other_rules(bench):
+    learner = bench.trainer.learner
+    label(bench, 0, 1)
+    bench.set_rules("rules: [{present: name}]")
+    assert learner.cancelled == [1]
+    assert [given["rules"] for _, given, _ in learner.tasks] == [EMPTY, "rules: [{present: name}]"]
+    bench.set_rules("rules: [{present: name")  # broken: what is learned has no rules
+    assert [given["rules"] for _, given, _ in learner.tasks][2:] == [EMPTY]
+    learner.end()
+    assert bench.model.name == "0001"
+
+
+def test_labels_that_come_while_it_learns_are_learned_next(bench):
+    learner = bench.trainer.learner
+    label(bench, 0, 1, 2, 3, 4)
+    assert len(learner.tasks) == 1
+    learner.end()
+    assert len(learner.tasks) == 2
+    assert len(learner.tasks[1][1]["X"]) == 5
+
+
+def test_a_failure_is_told_and_the_old_model_stays(bench):
+    learner = bench.trainer.learner
+    label(bench, 0, 1)
+    learner.end()
+    bench.trainer.train()
+    learner.tasks[-1][2].set_exception(WorkError("no memory"))
+    assert bench.trainer.status == {"state": "failed", "problem": "no memory"}
+    assert bench.model.name == "0001"
+    bench.trainer.train()
+    assert bench.trainer.status["state"] == "running"
+    bench.trainer.cancel()
+    assert bench.trainer.status == {"state": "idle"}
+
+
+def test_one_label_is_not_enough_to_learn_from(bench):
+    for number in (0, 1, 2):
+        bench.decide(Decision(number, ("name",) * 3, "typed"))
+    assert bench.trainer.learner.tasks == []
+
+
+def test_the_newest_model_that_is_whole_is_used_after_a_restart(bench):
+    label(bench, 0, 1)
+    bench.trainer.learner.end()
+    models = bench.folder.path / "models"
+    (models / "0002.model").write_text("cut short")  # the server was killed before it wrote about it
+    bench.folder.close()
+    after = made(bench.folder.path)
+    after.trainer.resume()
+    assert (after.model.name, [one["number"] for one in after.queue]) == ("0001", [5])
+    after.close()
+
+
+def test_few_models_are_kept(bench):
+    label(bench, 0, 1)
+    for _ in range(8):
+        bench.trainer.learner.end()
+        bench.trainer.train()
+    bench.trainer.learner.end()
+    names = sorted(path.name for path in (bench.folder.path / "models").iterdir())
+    assert names == [f"{k:04d}.{ending}" for k in range(5, 10) for ending in ("json", "model")]
+    assert json.loads((bench.folder.path / "models" / "0009.json").read_text())["labelled"] == 2
+
+
+def test_every_eighth_sequence_is_random_and_blind(bench):
+    learned = {"labels": ["name", "year"], "picks": [], "labelled": 2, "C": 1.0, "chosen_at": 2}
+    bench.model = Learned("0001", bench.folder.path / "models" / "0001.model", learned)
+    row = {"labels": LABELS, "confidence": [1.0] * 3, "broken": []}
+    blind = []
+    for _ in range(16):
+        found = bench.next("a", set())
+        blind.append(found["blind"])
+        bench.proposals.put(found["number"], row, "0001", ("name", "year"))
+        label(bench, found["number"])
+        assert bench.decisions.last[found["number"]].blind == found["blind"]
+    assert [k for k, one in enumerate(blind) if one] == [7, 15]
