@@ -6,8 +6,8 @@ from array import array
 from dataclasses import dataclass
 from typing import Any
 
-DOUBTFUL, SURE = 0.5, 1.0
-"""Confidence below which a label is doubtful, and from which on it is sure; one token costs 1 in training."""
+DOUBTFUL, SURE = 0.7, 0.9
+"""The probability of being right below which a label is doubtful, and from which on it is sure."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from semistruct.errors import ParameterError, SemistructError
 from semistruct.features.words import word_of
 from semistruct.rules import Rules
 from semistruct.rules.base import Rule
-from semistruct.rules.checking import CaseCounter, RuleCheck, check_rules
+from semistruct.rules.cases import CaseCounter, Cases
+from semistruct.rules.checking import RuleCheck, check_rules
 from semistruct.rules.contradictions import contradictions
 from semistruct.rules.vocabulary import VOCABULARY
 from semistruct.work.bench import Bench
@@ -55,7 +56,7 @@ def _labels(bench: Bench, book: Rulebook) -> list[str]:
 def _counts(checks: list[RuleCheck]) -> dict[str, Any]:
     return {
         "applies": sum(one.applies for one in checks), "holds": sum(one.obeys for one in checks),
-        "flag": any(one.flag for one in checks),
+        "bad": any(one.verdict in ("false", "broken", "far") for one in checks),
     }  # fmt: skip
 
 
@@ -95,11 +96,11 @@ def cases(bench: Bench, first: int) -> dict[str, Any]:
         counter = CaseCounter([X[i] for i in whole], [[str(label) for label in y[i]] for i in whole])
         good, bad = [], []
         for rule in line.rule.expanded(labels):
-            for k, (n, broken) in _cases(counter, rule, labels).items():
+            for k, case in _cases(counter, rule, labels).items():
                 one = decisions[whole[k]]
-                for place in broken:
+                for place in case.broken:
                     bad.append(_place(X[whole[k]], y[whole[k]], one.number, place))
-                if n > len(broken):
+                if case.n > len(case.broken):
                     good.append(_place(X[whole[k]], y[whole[k]], one.number, None))
         effects = bench.trainer.insights.found.get("effects", {}).get("answer") or {}
         texts = [rule.text for rule in line.rule.expanded(bench.settings.names)]
@@ -107,7 +108,7 @@ def cases(bench: Bench, first: int) -> dict[str, Any]:
         return {"good": good[:EXAMPLES], "bad": bad[:EXAMPLES], "pool": pool[:EXAMPLES]}
 
 
-def _cases(counter: CaseCounter, rule: Rule, labels: list[str]) -> dict[int, Any]:
+def _cases(counter: CaseCounter, rule: Rule, labels: list[str]) -> dict[int, Cases]:
     try:
         return counter.of(rule, labels)
     except SemistructError:

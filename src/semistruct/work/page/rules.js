@@ -81,7 +81,7 @@ function sentence(rule) {
     onchange: () => tried(async () => taken(await post("/api/rules/switch", { line: rule.first, on: box.checked }))) });
   const more = h("div", { class: "cases", hidden: true });
   return h("article",
-    { class: `sentence ${rule.on ? "" : "off"} ${rule.flag || rule.trust?.kind === "false" ? "flag" : ""}` },
+    { class: `sentence ${rule.on ? "" : "off"} ${rule.bad || rule.trust?.kind === "false" ? "flag" : ""}` },
     h("div", { class: "sentence-head" }, box,
       h("button", { class: "says", "aria-expanded": "false",
         onclick: (event) => showCases(rule, more, event.currentTarget) }, rule.text)),
@@ -94,7 +94,7 @@ function facts(rule) {
   if (rule.level === "corpus") out.push({ words: "about the pool as a whole" });
   else if (rule.applies) {
     out.push({ words: `holds in ${rule.holds} of ${rule.applies}`,
-      kind: rule.holds === rule.applies ? "good" : rule.flag ? "bad" : "", title: "cases in what you labelled" });
+      kind: rule.holds === rule.applies ? "good" : rule.bad ? "bad" : "", title: "cases in what you labelled" });
   } else out.push({ words: "no labelled case" });
   if (rule.changes !== null) out.push({ words: `changes ${rule.changes} of ${rule.sample}`,
     title: "sequences of the pool that get other labels if it is the only rule" });
