@@ -21,7 +21,7 @@ from semistruct.calibration.reliability import by_chance, calibration_error, cov
 from semistruct.errors import ModelError, ParameterError
 from semistruct.fitting.calibrating import ONE_PART, PARTS, parts_of
 from semistruct.labels import spans
-from semistruct.rules import AtMostOnce, StartsWith
+from semistruct.rules import AtMostOnce, StartsWith, Words
 from strategies import seeds
 
 RULES = Rules([StartsWith("author"), AtMostOnce()])
@@ -327,14 +327,21 @@ def test_too_many_mistakes_for_a_promise():
 
 
 def test_accepted_sequences_and_fields(models):
-    model = models["annealed"]
-    made = model.promise(0.5, rules=True)
+    model = models["ssvm"]
+    made = model.promise(0.3, rules=True)
     assert 0 < made.share <= 1
-    assert "at most 50% are wrong, with 95% confidence" in made.text
+    assert "at most 70% are wrong, with 95% confidence" in made.text
     found = model.accept(TEST.tokens, made, rules=True)
     assert found.labels == model.predict(TEST.tokens, rules=True)
     sure = model.confidence(TEST.tokens, rules=True, by="sequence")
     assert all(p >= q for p, ok in zip(sure, found.sure, strict=True) if ok
                for q, other in zip(sure, found.sure, strict=True) if not other)  # fmt: skip
-    fields = model.accept(TEST.tokens, 0.5, by="field", rules=True)
+    fields = model.accept(TEST.tokens, 0.3, by="field", rules=True)
     assert [len(row) for row in fields.sure] == [len(spans(y)) for y in fields.labels]
+
+
+def test_a_rule_may_be_about_a_label_that_one_sequence_has():
+    X, y = [["a", "b"]] * 3 + [["a", "c"]], [["x", "y"]] * 3 + [["x", "z"]]
+    rules = Rules([Words("c", are="z"), StartsWith("x")])
+    model = AnnealedSSVM(C=1.0, rules=rules, schedule=[1.0], rounds=1).fit(X, y, pool=[["a", "c"], ["a", "b"]] * 3)
+    assert model.model_.calibration.card["sequences"] == 2

@@ -238,7 +238,7 @@ def test_functions_are_saved_by_name_and_loaded_with_trust(tmp_path):
 
 
 def test_functions_inside_of_another_estimator(tmp_path):
-    CODL(base=SSVM(features=[title], C=1.0), rounds=1).fit(X, Y, pool=X).save(tmp_path / "m.model")
+    CODL(base=SSVM(features=[title], C=1.0), rounds=1, select="last").fit(X, Y, pool=X).save(tmp_path / "m.model")
     with pytest.raises(ModelError, match="trust"):
         load(tmp_path / "m.model")
     load(tmp_path / "m.model", trust=__name__)

@@ -42,7 +42,9 @@ LABELS = ("author", "date", "title")
 
 
 def fitted(*rules, labels=None, dev=None, **options):
-    return SSVM(features=["word"], rules=Rules(rules, labels), **options).fit(X, Y, dev=dev)
+    model = SSVM(features=["word"], rules=Rules(rules, labels), **options)
+    model.calibrates = False
+    return model.fit(X, Y, dev=dev)
 
 
 def every_labelling(estimator, tokens):

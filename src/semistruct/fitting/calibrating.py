@@ -28,10 +28,11 @@ from semistruct.fitting.learners import Learner
 from semistruct.labels import scheme_of
 from semistruct.model import Model
 from semistruct.params import seed_from
+from semistruct.rules import Rules
 
-FEW = 30  # sequences: up to this many of dev data are not enough, and all of so few labelled ones are held out in turn
+FEW = 30  # sequences: up to this many of dev data are not enough
 PARTS = 5
-COSTLY = 2  # where learning takes long: the number of parts for few, and how many of the parts for many
+COSTLY = 2  # of the parts, where learning takes long
 ONE_PART_FROM = 1000  # from this many on, a single part is held out
 ONE_PART = 300  # of this size
 SHARE_OF_POOL, LEAST = 10, 30  # models that are only asked learn from a tenth of the pool, or 30 sequences
@@ -81,7 +82,7 @@ def parts_of(n: int, seed: int, *, costly: bool = False) -> list[np.ndarray]:
     order = np.random.default_rng(seed).permutation(n)
     if n >= ONE_PART_FROM:
         return [order[:ONE_PART]]
-    parts = np.array_split(order, min(COSTLY if costly and n <= FEW else PARTS, n)) if n > 1 else []
+    parts = np.array_split(order, min(PARTS, n)) if n > 1 else []
     return parts[:COSTLY] if costly else parts
 
 
@@ -102,7 +103,8 @@ def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -
     whole = [i for i, row in enumerate(y) if row is not None and None not in row]
     seed = seed_from(method.random_state)
     some = np.random.default_rng(seed).permutation(len(pool))[: max(len(pool) // SHARE_OF_POOL, LEAST)]
-    wanted = {"select": "last", "rounds": 1, "C": getattr(method, "C_", None)}
+    rules = Rules(list(method.rules or ()), method.model_.labels)  # a part may have labels that no other has
+    wanted = {"select": "last", "rounds": 1, "C": getattr(method, "C_", None), "rules": rules}
     settings = {name: value for name, value in wanted.items() if name in method.get_params(deep=False)}
     for part in parts_of(len(whole), seed, costly=True):
         held = {whole[i] for i in part}
