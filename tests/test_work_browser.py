@@ -214,6 +214,7 @@ def test_all_like_this_is_looked_through_and_can_become_a_rule(opened, bench):
     opened.page.select_option("dialog select", "name")
     opened.page.click("text=Make it a rule")
     wait_for(lambda: "are: name" in bench.rules_text)
+    opened.page.wait_for_selector("dialog", state="detached")
     opened.keys("*")
     opened.page.click("text=Label 1 place")
     wait_for(lambda: bench.decisions.last.get(0))
