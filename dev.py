@@ -25,7 +25,7 @@ PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
 CORE, EVERYTHING = ".", ".[dev,spacy,work,bench,docs]"
 KERNEL_TESTS = (
-    "chain", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching", "projection",
+    "chain", "given", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching", "projection",
     "transductive", "sdm", "multiclass",
 )  # fmt: skip
 
