@@ -57,3 +57,13 @@ export function notice(words, kind = "info") {
   while (place.children.length > 3) place.firstChild.remove();
   setTimeout(() => box.remove(), kind === "error" ? 15000 : 5000);
 }
+
+/** What a request answers; null, and a message, if it fails. */
+export async function tried(work) {
+  try {
+    return await work();
+  } catch (problem) {
+    notice(problem.message, "error");
+    return null;
+  }
+}

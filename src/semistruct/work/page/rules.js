@@ -2,22 +2,13 @@
 
 import { get, post, put as change } from "./api.js";
 import { strip } from "./chips.js";
-import { h, notice, plural, put } from "./dom.js";
+import { h, notice, plural, put, tried } from "./dom.js";
 import { editor } from "./editor.js";
 import { open } from "./label.js";
 import { on, state, watch } from "./state.js";
 
 const pane = { edit: null, found: null, timer: null, kept: "", version: 0, taken: new Set() };
 let root;
-
-async function tried(work) {
-  try {
-    return await work();
-  } catch (problem) {
-    notice(problem.message, "error");
-    return null;
-  }
-}
 
 // ---- the text
 

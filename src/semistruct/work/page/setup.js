@@ -2,7 +2,7 @@
 
 import { get, post, put as change, send } from "./api.js";
 import { colourVars } from "./colours.js";
-import { dialog, h, kbd, notice, plural, put } from "./dom.js";
+import { dialog, h, kbd, notice, plural, put, tried } from "./dom.js";
 import { happen, state, watch } from "./state.js";
 
 const CUTS = [
@@ -10,15 +10,6 @@ const CUTS = [
   ["pattern:[\\p{Han}\\p{Hiragana}\\p{Katakana}\\p{Hangul}]|\\w+|\\S",
     "single characters (Chinese, Japanese, Korean), words otherwise"],
 ];
-
-async function tried(work) {
-  try {
-    return await work();
-  } catch (problem) {
-    notice(problem.message, "error");
-    return null;
-  }
-}
 
 function told(done) {
   const labels = done.labelled ? `, ${done.labelled} of them labelled` : "";
