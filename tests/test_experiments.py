@@ -2,7 +2,6 @@
 
 import json
 import random
-import warnings
 from itertools import product
 from math import isnan
 
@@ -16,7 +15,7 @@ from experiment_cases import LENGTHS, material, numbered, record, some_records
 from semistruct import Rules
 from semistruct.corpus import Example
 from semistruct.errors import DataError, ParameterError
-from semistruct.experiments import fitting, lineup, statistics
+from semistruct.experiments import lineup, statistics
 from semistruct.experiments.material import from_folder, synthetic_material
 from semistruct.experiments.outcome import Judged
 from semistruct.experiments.plan import Config, Frame, chosen_methods, chosen_sizes, planned
@@ -186,7 +185,7 @@ def test_every_registered_method_is_in_the_line_up():
 def test_rules_without_a_form_are_left_out():
     found = lineup.learning("headers", "pr")
     assert found.left_out == ["order title, author, keyword", "blocks have at least 3 tokens"]
-    assert lineup.learning("headers", "transductive").left_out == found.left_out
+    assert set(lineup.learning("headers", "transductive").left_out) > set(found.left_out)
     shares = lineup.learning("headers", "ge")
     assert {rule.level for rule in shares.rules.rules} == {"corpus"}
     assert {rule.key for rule in shares.rules.rules} <= {"words", "pattern"}
@@ -195,8 +194,8 @@ def test_rules_without_a_form_are_left_out():
 
 def test_settings_may_be_those_of_a_corpus():
     entry = lineup.LINEUP["codl"]
-    assert entry.tries("apartments", quick=False) == [{"penalty": pytest.approx(2.3026, abs=1e-4)}]
-    assert entry.tries("citations", quick=False) == [{}]
+    assert entry.settings("apartments", quick=False) == {"penalty": pytest.approx(2.3026, abs=1e-4)}
+    assert entry.settings("citations", quick=False) == {}
 
 
 def test_lines_stand_in_the_order_they_ask_for():
@@ -204,20 +203,6 @@ def test_lines_stand_in_the_order_they_ask_for():
         "hmm", "crf", "ssvm", "annealed", "annealed-ours", "codl", "pr", "daso", "ap", "ge", "transductive",
         "continuous",
     ]  # fmt: skip
-
-
-def test_the_best_setting_on_dev_data_is_taken():
-    tries = [{"max_passes": 1, "tol": 100.0}, {"tol": 0.01}]
-    data = synthetic_material("synthetic", few=True)
-    learn = data.train.tokens[:8], data.train.labels[:8]
-    rules = Rules.from_file("citations-codl")
-    setup = fitting.Setup(learn, (data.dev.tokens, data.dev.labels), [], "paper", rules, rules, tries, n_jobs=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = fitting.fit(lineup.LINEUP["ssvm"], setup)
-    seen = [row["dev_accuracy"] for row in found.search]
-    assert found.params == tries[seen.index(max(seen))]
-    assert found.search_seconds > 0
 
 
 # ---- runs and records

@@ -341,8 +341,8 @@ def test_shipped_rules_are_true(name, corpus):
     data, rules = read(path), Rules.from_file(name)
     found = check_rules(rules, data.tokens, data.labels, n_examples=0)
     assert set(rules.labels) == set(data.label_set)
-    assert all(rule.applies >= 9 and rule.share >= 0.9 for rule in found.rules)
-    assert found.obeying >= 0.75 * found.sequences
+    assert all(rule.applies >= 3 and rule.share >= 0.85 for rule in found.rules)
+    assert found.obeying >= 0.6 * found.sequences
     assert found.contradictions == []
     if name == "citations-daso":
         shares = {measure.text: measure for measure in found.rules[-1].measures}

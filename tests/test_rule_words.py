@@ -10,6 +10,7 @@ from semistruct import SSVM, load
 from semistruct.errors import DataError, ParameterError
 from semistruct.rules import AllExcept, Pattern, Rules, StartsWith, Words, read_words
 from semistruct.rules.checking import check_rules
+from semistruct.rules.named_lists import shipped_lists
 from semistruct.rules.word_lists import LONGEST
 
 LABELS = ("a", "b")
@@ -130,6 +131,21 @@ rules:
     assert second.words == ("y", "New York", "Rome", "may", "june")
     assert second.if_.words == ("may", "june")
     assert read_words(tmp_path / "cities.txt") == ["New York", "Rome"]
+
+
+@pytest.mark.parametrize("name", shipped_lists())
+def test_shipped_lists_are_found_by_their_names(name):
+    (rule,) = Rules.from_text(f"rules:\n- {{words: {{list: {name}}}, are: a}}")
+    assert len(rule.words) > 10
+    assert len(rule.words) == len({word.lower() for word in rule.words})
+
+
+def test_a_list_of_ones_own_goes_before_a_shipped_one():
+    text = "lists: {months: [nivose, pluviose]}\nrules:\n- {words: [{list: months}, {list: places}], are: a}"
+    (rule,) = Rules.from_text(text)
+    assert rule.words[:2] == ("nivose", "pluviose")
+    assert "New York" in rule.words
+    assert "january" not in rule.words
 
 
 BAD = {

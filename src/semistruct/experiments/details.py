@@ -65,16 +65,14 @@ def violations(view: View, size: str) -> Table:
 
 
 def times(view: View) -> Table:
-    """Seconds of a fit, and of the other settings that were tried."""
+    """Seconds of a fit and of prediction."""
     rows = []
     for method in view.methods:
         row = [Cell(LINEUP[method].title)]
         for size in view.sizes:
             runs = view.runs(method, size).values()
             fit = statistics.mean([run["seconds"]["fit"] for run in runs])
-            search = statistics.mean([run["seconds"]["search"] for run in runs])
-            more = f" + {search:.1f}" if search > 0 else ""
-            row.append(Cell("–" if isnan(fit) else f"{fit:.1f}{more}", None if isnan(fit) else fit + search))
+            row.append(Cell("–" if isnan(fit) else f"{fit:.1f}", None if isnan(fit) else fit))
         for decoding in view.decodings:
             spent = [
                 1000 * run["seconds"][decoding] / run["data"]["reported"]
@@ -87,8 +85,7 @@ def times(view: View) -> Table:
     titles += [f"predict {IN_WORDS[d]}, ms each" for d in view.decodings]
     return Table(
         "time", "Time per method", head(titles), rows,
-        ["Mean seconds of one fit, including the choice of C, + those of other settings tried on dev data. Times "
-         "depend on the machine and on what else ran there."],
+        ["Mean seconds of one fit, including the choice of C. Times depend on the machine and on what else ran there."],
     )  # fmt: skip
 
 

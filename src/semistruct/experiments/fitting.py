@@ -1,11 +1,11 @@
-"""Fitting a line of the line-up, with the settings that are best on dev data."""
+"""Fitting a line of the line-up."""
 
 from __future__ import annotations
 
 import inspect
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from semistruct.experiments.lineup import Entry
@@ -20,7 +20,7 @@ class Setup:
 
     learn_rules    to learn with
     predict_rules  to predict with
-    tries          settings to try; the best on dev data is taken
+    settings       of the method that are not its defaults
     """
 
     learn: Pairs
@@ -29,7 +29,7 @@ class Setup:
     features: str
     learn_rules: Rules
     predict_rules: Rules
-    tries: Sequence[Mapping[str, Any]]
+    settings: Mapping[str, Any]
     n_jobs: int | None = None
 
     def rules_for(self, estimator: Any) -> Rules:
@@ -43,41 +43,20 @@ class Setup:
 
 @dataclass(frozen=True)
 class Fitted:
-    """An estimator, its rules for prediction, its settings, and all settings that were tried."""
+    """An estimator, its rules for prediction, and the seconds it took."""
 
     estimator: Any
     rules: Rules
-    params: dict[str, Any]
-    search: list[dict[str, Any]]
     seconds: float
-    search_seconds: float  # those of the settings that were not taken
 
 
 def fit(entry: Entry, setup: Setup) -> Fitted:
-    """The first of the settings that label dev data best."""
-    best: Fitted | None = None
-    search: list[dict[str, Any]] = []
-    total = top = 0.0
-    for params in setup.tries:
-        began = time.perf_counter()
-        estimator = _fit_one(entry, params, setup)
-        rules = setup.rules_for(estimator)
-        seconds = time.perf_counter() - began
-        accuracy = estimator.score(*setup.dev, rules=rules) if len(setup.tries) > 1 else None
-        search.append({**params, "dev_accuracy": accuracy})
-        total += seconds
-        if best is None or (accuracy or 0.0) > top:
-            top = accuracy or 0.0
-            best = Fitted(estimator, rules, dict(params), search, seconds, 0.0)
-    assert best is not None
-    return replace(best, search_seconds=total - best.seconds)
-
-
-def _fit_one(entry: Entry, params: Mapping[str, Any], setup: Setup) -> Any:
+    """Fit the method of the line."""
+    began = time.perf_counter()
     estimator: Any = entry.method()
     given: dict[str, Any] = {
         "C": "auto", "features": setup.features, "rules": setup.learn_rules, "n_jobs": setup.n_jobs, "select": "dev",
-        **params,
+        **setup.settings,
     }  # fmt: skip
     if entry.line.own_features:
         del given["features"]
@@ -89,4 +68,4 @@ def _fit_one(entry: Entry, params: Mapping[str, Any], setup: Setup) -> Any:
     estimator.fit(*setup.learn, **{key: value for key, value in offered.items() if key in taken})
     if getattr(estimator, "stop_", None) == "interrupted":
         raise KeyboardInterrupt  # a path that was cut short is no result
-    return estimator
+    return Fitted(estimator, setup.rules_for(estimator), time.perf_counter() - began)

@@ -48,11 +48,9 @@ class Entry:
     def title(self) -> str:
         return self.line.title
 
-    def tries(self, corpus: str, quick: bool) -> list[dict[str, Any]]:
-        """The settings to choose from on dev data, each added to those published for the corpus."""
-        more = self.line.quick if quick else {}
-        published = self.line.published.get(corpus, {})
-        return [{**more, **published, **params} for params in self.line.tries[: 1 if quick else None]]
+    def settings(self, corpus: str, quick: bool) -> dict[str, Any]:
+        """Those of the method that are not its defaults."""
+        return {**(self.line.quick if quick else {}), **self.line.published.get(corpus, {})}
 
 
 LINEUP = {

@@ -62,7 +62,7 @@ def run(material: Material, frame: Frame, config: Config, *, n_jobs: int | None 
         learn=([e.tokens for e in draw.learn], [e.labels for e in draw.learn]),
         dev=(material.dev.tokens, material.dev.labels),
         pool=pool, features=frame.features, learn_rules=learn_rules.rules, predict_rules=rules,
-        tries=entry.tries(frame.corpus, frame.quick), n_jobs=n_jobs,
+        settings=entry.settings(frame.corpus, frame.quick), n_jobs=n_jobs,
     )  # fmt: skip
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -81,16 +81,15 @@ def run(material: Material, frame: Frame, config: Config, *, n_jobs: int | None 
         },
         "rules": {"learning": learn_rules.name, "left_out": learn_rules.left_out, "predicting": name},
         "features": "its own" if entry.line.own_features else frame.features,
-        "params": fitted.params,
+        "params": dict(setup.settings),
         "C": getattr(estimator, "C_", None),
-        "search": fitted.search,
         "stop": getattr(estimator, "stop_", None),
         "axis": getattr(estimator, "axis", None),
         "sequences": judged.which,
         "tokens": judged.lengths,
         **scored,
         "history": _summary(estimator),
-        "seconds": {"search": fitted.search_seconds, "fit": fitted.seconds, **scored["seconds"]},
+        "seconds": {"fit": fitted.seconds, **scored["seconds"]},
         "cpu_seconds": time.process_time() - began,
         "warnings": messages[:WARNINGS_KEPT],
         "versions": versions(),

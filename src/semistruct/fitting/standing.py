@@ -14,7 +14,6 @@ class Line:
     order         lines are sorted by this number, then by name
     suffix        added to the name of the method, if it has several lines
     rules         which of the lists of rules of a corpus it learns with: "predict", "expect", "project" or "ours"
-    tries         settings to try; the one that labels dev data best is taken
     published     published settings, by the name of the corpus
     quick         settings for a quick look
     own_features  the method always uses its own feature set
@@ -24,7 +23,6 @@ class Line:
     order: int = 100
     suffix: str = ""
     rules: str = "predict"
-    tries: tuple[Mapping[str, Any], ...] = ({},)
     published: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
     own_features: bool = False

@@ -1,4 +1,4 @@
-"""Lists of words in rules files: written down, from a file, or defined once under `lists:` and named.
+"""Lists of words in rules files: written down, from a file, defined once under `lists:` and named, or shipped.
 
 lists:
   months: [january, february]
@@ -7,10 +7,15 @@ lists:
 rules:
   - words: {list: places}
     are: location
+  - words: {list: given-names}
+    are: author
+
+The last one comes with semistruct: a list that the file does not define may be one of these.
 """
 
 from __future__ import annotations
 
+from importlib.resources import files as resources
 from pathlib import Path
 from typing import Protocol
 
@@ -22,7 +27,13 @@ from semistruct.rules.word_lists import read_words
 Entry = tuple[yaml.Node, yaml.Node]
 """A value of a mapping, and its key."""
 
+SHIPPED = Path(str(resources("semistruct.rules"))) / "shipped" / "lists"
 EXPECTED = "expected words, `file:` and a path, or `list:` and a name"
+
+
+def shipped_lists() -> list[str]:
+    """The names of the lists that come with semistruct."""
+    return sorted(path.stem for path in SHIPPED.glob("*.txt"))
 
 
 class Reader(Protocol):
@@ -61,8 +72,11 @@ class NamedLists:
         return self._named(text, value) if key == "list" else self._of_file(text, value)
 
     def _named(self, name: str, at: yaml.Node) -> list[str]:
+        if name not in self._lists and name in shipped_lists():
+            return read_words(SHIPPED / f"{name}.txt")
         if name not in self._lists:
-            raise self._reader.error(at, f"there is no list {quoted(name)}; {meant(name, self._lists)}")
+            known = [*self._lists, *shipped_lists()]
+            raise self._reader.error(at, f"there is no list {quoted(name)}; {meant(name, known)}")
         if name in self._open:
             circle = ", ".join([*self._open[self._open.index(name) :], name])
             raise self._reader.error(at, f"the list {quoted(name)} contains itself ({circle})")
