@@ -161,14 +161,18 @@ def switch_spans(which, objective, known, cut, y, ledger, moves):
     Y, K = objective.scorer.tokens.shape[1], len(ledger.totals)
     change, best_change, room, hits = np.empty(K), np.empty(K), np.empty(K), np.empty(objective.room, np.int64)
     for i in which:
+        if not is_better(0.0, objective.scale[i] * ledger.slack[i] + ledger.instance[i] + ledger.corpus[0]):
+            continue  # nothing is better than nothing
         seq = current(objective, i, y)
         T = len(seq.y)
         work, best_new = np.empty((T, Y)), np.empty(T, np.int16)
         for _ in range(MOST):
+            best = seq.scale * ledger.slack[i] + ledger.instance[i] + ledger.corpus[0]
+            if not is_better(0.0, best):
+                break
             refresh(seq, step, costs, loss)
             score = path_score(seq.unary, step, seq.kind, seq.y)
             head_start = loss * T + path_score(seq.unary, step, seq.kind, seq.rival)
-            best = seq.scale * ledger.slack[i] + ledger.instance[i] + ledger.corpus[0]
             slack, instance, corpus, found_s, found_e = 0.0, 0.0, 0.0, ZERO, ZERO
             spans = candidate_spans(seq.y, cut[seq.first : seq.first + T], Y)
             for j in range(len(spans)):
