@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from annealed_cases import CITATIONS, HELD_OUT, LABELLED, UNLABELLED, on_citations, same_fit
+from annealed_cases import CITATIONS, LABELLED, UNLABELLED, on_citations, same_fit
 from semistruct.errors import RuleWarning
 from semistruct.fitting import sampling
 from semistruct.fitting.sampling import SAMPLE_FOLDER, sample_of
@@ -66,18 +66,19 @@ def test_the_chosen_stage_is_learned_from_the_whole_pool(small_sample):
     assert {row["sequences"] for row in model.history_[:-2]} == {PART}
     assert {row["stage"] for row in model.history_[-2:]} == {best - 1}
     assert model.history_[-1]["C_u"] == model.path_[best]["C_u"]
+    assert 0 < sum(row["spent"] for row in model.history_) < model.history_[-1]["seconds"]
 
 
 @pytest.mark.parametrize("after", [2, 5, -3, -1])
 def test_a_killed_fit_goes_on(small_sample, tmp_path, after):
     rows = []
-    whole = on_citations(dev=HELD_OUT, watch=rows.append)
+    whole = on_citations(watch=rows.append)
     assert [row.step for row in rows[-3:]] == ["match", "learn", "point"]
     assert rows[-2].details["sequences"] == len(UNLABELLED)
     with pytest.raises(Killed):
-        on_citations(dev=HELD_OUT, checkpoint=tmp_path, watch=stopping(after % (len(rows) + 1), Killed))
+        on_citations(checkpoint=tmp_path, watch=stopping(after % (len(rows) + 1), Killed))
     assert (tmp_path / SAMPLE_FOLDER).is_dir()
-    same_fit(on_citations(dev=HELD_OUT, checkpoint=tmp_path, resume=True), whole)
+    same_fit(on_citations(checkpoint=tmp_path, resume=True), whole)
 
 
 def test_an_interruption_leaves_the_model_of_the_sample(small_sample):

@@ -62,20 +62,29 @@ class Run:
     keep: Callable[[State], None] | None = None
     most_rounds: int = sys.maxsize
     began: float = field(default_factory=time.perf_counter)
+    noted: float = 0.0  # seconds after that
 
     def note(self, step: str, objective: float, rounds: int = 1, *, gap: float | None = None, **details: Any) -> None:
-        """Add a half-step of a round, one of `rounds`, to the history; details are broken, switched and others."""
+        """Add a half-step of a round, one of `rounds`, to the history; details are broken, switched and others.
+
+        `spent` are the seconds of this half-step; judging a point is in none.
+        """
         count, seconds = len(self.state.history) + 1, time.perf_counter() - self.began
-        record = Progress(step, count, objective, seconds, gap, self._place(rounds), details)
+        spent, self.noted = seconds - self.noted, seconds
+        record = Progress(step, count, objective, seconds, gap, self._place(rounds), {**details, "spent": spent})
         self.state.history.append(record.row())
         if self.watch:
             self.watch(record)
 
     def note_point(self, point: Point, count: int) -> None:
         """Report one more point of the path to `watch`."""
+        self.pass_over()
         if self.watch:
-            seconds = time.perf_counter() - self.began
-            self.watch(Progress("point", count, None, seconds, place=self._place(), details=point.measured))
+            self.watch(Progress("point", count, None, self.noted, place=self._place(), details=point.measured))
+
+    def pass_over(self) -> None:
+        """What was done since the last record belongs to no half-step."""
+        self.noted = time.perf_counter() - self.began
 
     def on_all(self, chain: ChainWeights, n_stages: int) -> Run:
         """A run that continues from a model with the last of the first stages."""
@@ -119,7 +128,7 @@ class PathMethod(SequenceLabeller):
     model_ : labels, features and weights of the chosen point
     labels_ : the labels of the sequences without labels at the chosen point, those of X (y is None) first
     C_, search_ : as for `SupervisedMethod`
-    history_ : list of dicts, one per half-step
+    history_ : list of dicts, one per half-step; `seconds` since the path began, `spent` on the half-step
     path_ : list of dicts, one per point: where it is, dev_score (the metric), dev_accuracy, mistakes, chosen
     explanation_ : the rules that the supervised model broke, those still broken, and which labels changed
     stop_ : "finished" or "interrupted"
@@ -204,6 +213,7 @@ class PathMethod(SequenceLabeller):
         keep(sample, "" if sample is task else SAMPLE_FOLDER)
         if not points:
             points.append(judge.point(run.state.chain, None, None))
+        run.pass_over()
         self.stop_ = "finished"
         try:
             for now in self._walk(sample, run) if stages and self._has_a_path(task, select) else ():
