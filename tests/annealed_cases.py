@@ -45,7 +45,7 @@ def same_weights(a, b):
 
 
 def timeless(rows):
-    return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
+    return [{key: value for key, value in row.items() if key not in ("seconds", "spent")} for row in rows]
 
 
 def same_fit(a, b):

@@ -91,3 +91,12 @@ def test_validation(batch, data):
     for change, message in broken:
         with pytest.raises(DataError, match=message):
             replace(batch, **change)
+
+
+@light
+@given(batches(), st.data())
+def test_after_leaves_out_the_first(batch, data):
+    n = data.draw(st.integers(0, len(batch) - 1))
+    rest = batch.after(n)
+    assert as_lists(rest) == as_lists(batch)[n:]
+    assert np.shares_memory(rest.indices, batch.indices) or not len(rest.indices)

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import brute
+from semistruct import make_citations
 from semistruct.errors import DataError, ParameterError
-from semistruct.features import SETS, Encoder, Features
+from semistruct.features import SETS, Encoder, Features, sources
 from semistruct.features.registry import SEQUENCES, WORDS
 from semistruct.features.words import CLASSES
 
@@ -534,3 +535,15 @@ def test_sizes_vowels_and_places():
     assert WORDS["corevowels"]()("Rd.") == ["none"]
     assert SEQUENCES["places"]()(["a"] * 6)[1] == ["<1", ">4"]
     assert SEQUENCES["places"]()(["a"]) == [["<0", ">0"]]
+
+
+@pytest.mark.parametrize("block", [1, 2, 5])
+def test_blocks_leave_no_trace(monkeypatch, block):
+    X = make_citations(5, seed=3).tokens
+    whole, parts = Encoder.for_data(X, "default"), Encoder.for_data(X, "default")
+    wanted = whole.fit(X)
+    monkeypatch.setattr(sources, "BLOCK", block)
+    for found in (parts.fit(X), parts.transform(X)):
+        assert list(parts.vocabulary) == list(whole.vocabulary)
+        assert_array_equal(found.indptr, wanted.indptr)
+        assert_array_equal(found.indices, wanted.indices)

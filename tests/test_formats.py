@@ -676,3 +676,11 @@ def test_permissions(tmp_path, file):
     with pytest.raises(DataError, match="cannot write: permission denied"):
         write(Corpus.of([["a"]]), tmp_path / "out", "tsv")
     tmp_path.chmod(0o700)
+
+
+def test_equal_tokens_of_a_file_are_one_object(tmp_path):
+    file = tmp_path / "texts.txt"
+    file.write_text("one long word\nanother long word\n")
+    one, two = read(file).tokens
+    assert (one, two) == (["one", "long", "word"], ["another", "long", "word"])
+    assert all(a is b for a, b in zip(one[1:], two[1:], strict=True))

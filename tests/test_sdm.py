@@ -249,7 +249,8 @@ def test_the_seed_changes_the_way_but_not_the_optimum():
 def test_working_sets_that_outgrow_their_room(monkeypatch, first):
     problem = random_problem(4, n=8, max_T=5, n_features=6, n_kinds=2, real=True)
     usual = solve(problem, tol=TOL)
-    monkeypatch.setattr(sdm, "FIRST_ROOM", first)
+    monkeypatch.setattr(sdm, "LEAN_ROOM", first)
+    monkeypatch.setattr(sdm, "MANY", 8)
     tight = solve(problem, tol=TOL)
     assert tight.state.sets.used.max() > 2 * first  # grew at least twice
     check_record(problem, tight.state, tight.history[-1])

@@ -25,7 +25,7 @@ from semistruct.switching.span_kernels import (
     refresh,
     slack_after,
 )
-from semistruct.switching.switch_kernels import LEAST, cost_window, score_window
+from semistruct.switching.switch_kernels import LEAST, cost_window, count_change, score_window
 from strategies import random_batch, seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -388,13 +388,28 @@ def test_moves_are_bounded_and_priced(case, loss, scale, seed):
             assert near(least, scale * shortfall + local_cost(case, 1, new))
             assert not_above(least, scale * case.slack(1, new, loss) + case.instance(1, new))
             seq.new[s:e] = c
-            found = slack_after(seq, step, loss, scores[y], s, e, np.empty((T, case.Y)))
+            found = slack_after(seq, step, loss, scores[y], loss * T + scores[rival], s, e, np.empty((T, case.Y)))
             assert near(found, case.slack(1, new, loss))
             before, after = (score_window(seq.unary, step, seq.kind, z, s, e) for z in (seq.y, seq.new))
             assert near(after - before, scores[new] - scores[y])
             before, after = (cost_window(costs, seq.first, z, s, e) for z in (seq.y, seq.new))
             assert near(after - before, local_cost(case, 1, new) - local_cost(case, 1, y))
             seq.new[s:e] = y[s:e]
+
+
+@light
+@given(matching_cases(lengths=st.integers(1, 6).map(lambda n: [2, n])), seeds, st.data())
+def test_changes_of_counts(case, seed, data):
+    tables, rng = case.tables, np.random.default_rng(seed)
+    y = random_labels(rng, case)
+    T = len(y) - 2
+    s = data.draw(st.integers(0, T - 1))
+    e = data.draw(st.integers(s + 1, T))
+    new = y.copy()
+    new[2 + s : 2 + e] = rng.integers(case.Y, size=e - s)
+    change = np.full(tables.n_terms, np.nan)
+    count_change(tables.events, 2, y[2:], new[2:], s, e, change, np.full(tables.room, 7))
+    assert near(change, tables.count(new)[1] - tables.count(y)[1])
 
 
 # hand-made -------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,19 @@ class SequenceBatch:
     def split(self, flat: np.ndarray) -> list[np.ndarray]:
         """One array per sequence from an array over all tokens."""
         return np.split(flat, self.offsets[1:-1])
+
+    def after(self, n: int) -> SequenceBatch:
+        """The sequences but for the first n; their features are not copied."""
+        token = self.offsets[n]
+        entry = self.indptr[token]
+        return replace(
+            self,
+            indptr=self.indptr[token:] - entry,
+            indices=self.indices[entry:],
+            values=self.values if len(self.values) == 1 else self.values[entry:],
+            offsets=self.offsets[n:] - token,
+            kind=self.kind[token:],
+        )
 
     def take(self, which: np.ndarray) -> SequenceBatch:
         """The sequences `which`, in that order."""

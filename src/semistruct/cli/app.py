@@ -141,7 +141,7 @@ def train(
         refuse_overwriting(written, [labelled, *(pool or []), dev, rules])
     corpus = reading.corpus(labelled)
     reading = reading.like(corpus)
-    pools = [reading.corpus(path) for path in pool or []]
+    pools = [reading.pool(path) for path in pool or []]
     data = training.Data(corpus, pools, None if dev is None else reading.corpus(dev), reading.tokens or GIVEN)
     params = {
         "C": None if c is None else training.value_of(c),

@@ -147,15 +147,31 @@ class Reading:
         return replace(self, tokens=self.tokens or tokens)
 
     def corpus(self, path: Path) -> Corpus:
+        from semistruct.formats import read
+
+        with self._looking_at(path):
+            return read(path, **self.options())
+
+    def pool(self, path: Path) -> Corpus:
+        """The tokens of a file, without the text that they were cut out of: a pool may be large."""
+        from semistruct.corpus import Corpus
+        from semistruct.files import source_name
+        from semistruct.formats import sharing_words, stream
+
+        with self._looking_at(path):
+            examples = (replace(e, text=None, offsets=None) for e in stream(path, **self.options()))
+            return Corpus(list(sharing_words(examples)), source_name(path))
+
+    @contextmanager
+    def _looking_at(self, path: Path) -> Iterator[None]:
+        """Refuse a file of another kind before it is read, and tell of what is odd in it afterwards."""
         from semistruct.cli import notices
         from semistruct.cli.kinds import check_data
-        from semistruct.formats import read
 
         if self.format is None:
             check_data(path)
-        found = read(path, **self.options())
+        yield
         notices.tell(notices.of_tags(path, self.format, self.encoding))
-        return found
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from semistruct.batch import SequenceBatch, starts
 from semistruct.errors import DataError, quoted
 from semistruct.features.own import LISTS, Lookup
-from semistruct.features.sources import Found, Given, Rows, Templated, split_name
+from semistruct.features.sources import Block, Found, Given, Rows, Templated, split_name
 from semistruct.features.templates import Features, FeatureSet
 
 FORMS = (((str, tuple), "tokens"), ((list, set), "feature lists"), (dict, "feature dictionaries"))
@@ -147,12 +147,11 @@ class Encoder:
         lengths = np.array([len(x) for x in X], np.int64)
         found = self._source.entries(X, look, rows)
         n_features = max(self.n_features, 1)
-        matrix = _matrix(found, (int(lengths.sum()), n_features))
-        binary = bool((matrix.data == 1).all())
+        indptr, indices, values = _entries(found, (int(lengths.sum()), n_features))
         return SequenceBatch(
-            indptr=matrix.indptr.astype(np.int64),
-            indices=matrix.indices.astype(np.int32),
-            values=np.ones(1) if binary else matrix.data,
+            indptr=indptr.astype(np.int64),
+            indices=indices.astype(np.int32, copy=False),
+            values=np.ones(1) if (values == 1).all() else values,
             offsets=starts(lengths),
             kind=self._source.kinds(X),
             n_features=n_features,
@@ -160,23 +159,34 @@ class Encoder:
         )
 
 
-def _matrix(found: Found, shape: tuple[int, int]) -> csr_array:
-    """The values of all features (columns) of all tokens."""
-    once = [np.concatenate(part) for part in zip(*found.once, strict=True)] or [np.empty(0, np.int64)] * 2
-    matrix = csr_array((np.ones(len(once[0])), tuple(once)), shape=shape)
-    matrix.sum_duplicates()
-    matrix.data[:] = 1
+def _entries(found: Found, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(indptr, indices, values) of all features (columns) of all tokens."""
+    blocks = [_distinct(block, shape[1]) for block in found.once]
+    indptr = starts(np.concatenate([size for size, _ in blocks] or [np.zeros(shape[0], np.int64)]))
+    indices = np.concatenate([row for _, row in blocks] or [np.empty(0, np.int32)])
+    blocks.clear()
     token, row, value = found.valued
-    if len(token):
-        matrix += csr_array((value, (token, row)), shape=shape)  # the rows of each kind are different ones
-    for tokens, first, vectors in found.dense:
+    dense = list(found.dense)
+    if not len(token) and not dense:
+        return indptr, indices, np.ones(1)
+    matrix = csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
+    matrix += csr_array((value, (token, row)), shape=shape)  # the rows of each kind are different ones
+    for tokens, first, vectors in dense:
         n, width = vectors.shape
         columns = np.tile(np.arange(first, first + width, dtype=np.int32), n)
         ends = starts(width * np.bincount(tokens, minlength=shape[0])).astype(
             np.int32 if n * width < 2**31 else np.int64
         )
         matrix += csr_array((vectors.astype(float).ravel(), columns, ends), shape=shape)
-    return matrix
+    return matrix.indptr, matrix.indices, matrix.data
+
+
+def _distinct(block: Block, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """How many features each token of a block has, and the features, increasing."""
+    token, row = (np.concatenate(part) for part in zip(*block.pairs, strict=True))
+    matrix = csr_array((np.ones(len(row), np.int8), (token, row)), shape=(block.n_tokens, n_features))
+    matrix.sum_duplicates()
+    return np.diff(matrix.indptr), matrix.indices.astype(np.int32, copy=False)
 
 
 def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:

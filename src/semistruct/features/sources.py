@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,21 +20,30 @@ from semistruct.features.own import Dense, Entries, Gathered, Lookup
 from semistruct.features.templates import Features
 
 LABEL = re.compile(r"[a-z]+(?:\([^)]*\))?(?==)")
+BLOCK = 2000  # sequences whose features of templates are made at once
 BESIDE = "given="  # before the names of features that stand beside a token
 Pairs = tuple[np.ndarray, np.ndarray]
 """(token, row), one of each per feature of a token."""
+
+
+class Block(NamedTuple):
+    """Some tokens in a row, counted from 0 in `pairs`."""
+
+    n_tokens: int
+    pairs: list[Pairs]
 
 
 @dataclass(frozen=True)
 class Found:
     """The features of all tokens.
 
-    once    (token, row): features of templates, which a token has or not, however often they are found
+    once    features of templates, which a token has or not, however often they are found; in blocks, which take less
+            room than all at once
     valued  (token, row, value): those of users, which add up
     dense   vectors, which also add up
     """
 
-    once: list[Pairs]
+    once: Iterable[Block]
     valued: Entries
     dense: Iterable[Dense] = ()
 
@@ -93,21 +102,31 @@ class Templated:
         own = Gathered()
         X = self._parted(X, own)
         distinct = dict.fromkeys(chain.from_iterable(X))
-        by_word = [self._word_names(token) for token in distinct]
-        by_token = [names for x in X for names in self._sequence_names(x)]
+        by_word = _Names.of([self._word_names(token) for token in distinct], look)
+        by_block = [
+            _Names.of([names for x in X[a : a + BLOCK] for names in self._sequence_names(x)], look)
+            for a in range(0, len(X), BLOCK)
+        ]
         self._call(X, own)
-        word_names = look.numbers(chain.from_iterable(by_word))
-        token_names = look.numbers(chain.from_iterable(by_token))
         numbered = own.numbered(look)
         number = {token: i for i, token in enumerate(distinct)}
-        seen = _Seen(np.array([len(x) for x in X]), np.fromiter((number[t] for x in X for t in x), np.int64))
+        seen = _Seen(np.array([len(x) for x in X]), np.fromiter((number[t] for x in X for t in x), np.int32))
         wide = [look.vector(f"{label}=dimension", v.width, label) for label, _, v in self.templates.vectors]
         place = rows()
-        known = token_names >= 0
-        once = [*self._laid_out(seen, by_word, word_names, place)]
-        once.append((_owners(by_token)[known], place.first[token_names[known]]))
         vectors = self._vectors(seen, list(distinct), [(v, int(place.first[v])) for v in wide])
-        return Found(once, numbered.entries(place.first), chain(numbered.dense(place.first), vectors))
+        return Found(
+            self._blocks(seen, by_word, by_block, place),
+            numbered.entries(place.first),
+            chain(numbered.dense(place.first), vectors),
+        )
+
+    def _blocks(self, seen: _Seen, by_word: _Names, by_block: list[_Names], rows: Rows) -> Iterator[Block]:
+        """The features of templates, a block at a time."""
+        for k, by_token in enumerate(by_block):
+            part = seen.part(k * BLOCK, (k + 1) * BLOCK)
+            once = [*self._laid_out(part, by_word, rows)]
+            owner, names = by_token.known()
+            yield Block(len(part.word), [*once, (owner, rows.first[names])])
 
     def _parted(self, X: Sequence[Any], own: Gathered) -> list[list[Any]]:
         """The tokens without the features that stand beside them, which go to `own`."""
@@ -131,15 +150,14 @@ class Templated:
                     own.add(number, called(function, tokens, i, t), f"sequence {i}, token {t}: {label}", f"{label}=")
                     number += 1
 
-    def _laid_out(self, seen: _Seen, by_word: list[list[str]], names: np.ndarray, rows: Rows) -> Iterator[Pairs]:
+    def _laid_out(self, seen: _Seen, by_word: _Names, rows: Rows) -> Iterator[Pairs]:
         """(token, row) of the word templates, one offset at a time."""
-        owner = _owners(by_word)
-        owner, names = owner[names >= 0], names[names >= 0]
+        owner, names = by_word.known()
         for offset in sorted({o for _, window, _ in self.templates.words for o in window}):
             place = offset - rows.low[names]
             fits = (place >= 0) & (place < np.diff(rows.first)[names])
             row = rows.first[names[fits]] + place[fits]
-            size = np.bincount(owner[fits], minlength=len(by_word))
+            size = np.bincount(owner[fits], minlength=len(by_word.sizes))
             token, other = seen.beside(offset)
             yield np.repeat(token, size[other]), row[ranges(starts(size)[other], size[other])]
 
@@ -159,8 +177,27 @@ class Templated:
         out: list[list[str]] = [[] for _ in x]
         for label, template in self.templates.sequences:
             for names, values in zip(out, template(x), strict=True):
-                names.extend(f"{label}={value}" for value in values)
+                if values:
+                    names += [f"{label}={value}" for value in values]
         return out
+
+
+@dataclass(frozen=True)
+class _Names:
+    """The names that words, or tokens, have, as numbers end to end; sizes says how many each has."""
+
+    sizes: np.ndarray
+    numbers: np.ndarray
+
+    @classmethod
+    def of(cls, names: list[list[str]], look: Lookup) -> _Names:
+        sizes = np.fromiter(map(len, names), np.int32, len(names))
+        return cls(sizes, look.numbers(chain.from_iterable(names)).astype(np.int32))
+
+    def known(self) -> Pairs:
+        """The (owner, number) of the names that have a number."""
+        known = self.numbers >= 0
+        return np.repeat(np.arange(len(self.sizes)), self.sizes)[known], self.numbers[known]
 
 
 @dataclass(frozen=True)
@@ -169,6 +206,12 @@ class _Seen:
 
     lengths: np.ndarray
     word: np.ndarray
+
+    def part(self, first: int, last: int) -> _Seen:
+        """Some of the sequences."""
+        lengths = self.lengths[first:last]
+        begin = int(self.lengths[:first].sum())
+        return _Seen(lengths, self.word[begin : begin + int(lengths.sum())])
 
     def beside(self, offset: int) -> tuple[np.ndarray, np.ndarray]:
         """The tokens that have another one so far to their right, and the words of these."""

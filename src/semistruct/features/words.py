@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from semistruct.corpus import Token
 from semistruct.errors import ParameterError, quoted
 from semistruct.features.registry import WORDS, template
 
+REMEMBERED = 1 << 15  # words whose looks are not worked out again
 Values = list[str]
 WordTemplate = Callable[[Token], Values]
 
@@ -56,9 +58,15 @@ def word_of(token: Token) -> str:
 
 def is_punctuation(token: Token) -> bool:
     """No letter and no digit."""
-    return not any(c.isalnum() for c in word_of(token))
+    return _has_no_letter(word_of(token))
 
 
+@lru_cache(REMEMBERED)
+def _has_no_letter(word: str) -> bool:
+    return not any(map(str.isalnum, word))
+
+
+@lru_cache(REMEMBERED)
 def shape_of(word: str) -> str:
     """Letters and digits as A, a and 0, runs cut to one: `McCarthy-87` has the shape `AaAa-0`."""
     kinds = ["A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c for c in word]

@@ -42,6 +42,7 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
             switched = int(np.sum(matching.labels != old))
             state.labels = matching.labels
             costs = {
+                "sequences": task.n_open,
                 "penalty": matching.penalty,
                 "broken": task.n_broken(matching.labels, learner.n_jobs),
                 "switched": switched,

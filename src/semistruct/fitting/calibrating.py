@@ -36,7 +36,7 @@ COSTLY = 2  # of the parts, where learning takes long
 ONE_PART_FROM = 1000  # from this many on, a single part is held out
 ONE_PART = 300  # of this size
 SHARE_OF_POOL, LEAST = 10, 30  # models that are only asked learn from a tenth of the pool, or 30 sequences
-MOST = 1000  # sequences that models are asked about
+MOST = 1000  # sequences that models are asked about, and of the pool for models that are only asked
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,8 @@ def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -
     X, y = labelled
     whole = [i for i, row in enumerate(y) if row is not None and None not in row]
     seed = seed_from(method.random_state)
-    some = np.random.default_rng(seed).permutation(len(pool))[: max(len(pool) // SHARE_OF_POOL, LEAST)]
+    size = min(max(len(pool) // SHARE_OF_POOL, LEAST), MOST)
+    some = np.random.default_rng(seed).permutation(len(pool))[:size]
     rules = Rules(list(method.rules or ()), method.model_.labels)  # a part may have labels that no other has
     wanted = {"select": "last", "rounds": 1, "C": getattr(method, "C_", None), "rules": rules}
     settings = {name: value for name, value in wanted.items() if name in method.get_params(deep=False)}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,6 +36,7 @@ from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
 from semistruct.fitting.measure import Measure
 from semistruct.fitting.points import Judge, Point
+from semistruct.fitting.sampling import ROUNDS, SAMPLE_FOLDER, sample_of
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.fitting.trust import Trust, strength_by_labels
@@ -49,6 +52,7 @@ class Run:
     """One fit: records what happens, and saves the state if there is a checkpoint.
 
     axis, stages  what changes along the path, and its values
+    most_rounds   per stage, whatever the method would do
     """
 
     state: State
@@ -56,21 +60,36 @@ class Run:
     stages: list[float]
     watch: Watch | None = None
     keep: Callable[[State], None] | None = None
+    most_rounds: int = sys.maxsize
     began: float = field(default_factory=time.perf_counter)
+    noted: float = 0.0  # seconds after that
 
     def note(self, step: str, objective: float, rounds: int = 1, *, gap: float | None = None, **details: Any) -> None:
-        """Add a half-step of a round, one of `rounds`, to the history; details are broken, switched and others."""
+        """Add a half-step of a round, one of `rounds`, to the history; details are broken, switched and others.
+
+        `spent` are the seconds of this half-step; judging a point is in none.
+        """
         count, seconds = len(self.state.history) + 1, time.perf_counter() - self.began
-        record = Progress(step, count, objective, seconds, gap, self._place(rounds), details)
+        spent, self.noted = seconds - self.noted, seconds
+        record = Progress(step, count, objective, seconds, gap, self._place(rounds), {**details, "spent": spent})
         self.state.history.append(record.row())
         if self.watch:
             self.watch(record)
 
     def note_point(self, point: Point, count: int) -> None:
         """Report one more point of the path to `watch`."""
+        self.pass_over()
         if self.watch:
-            seconds = time.perf_counter() - self.began
-            self.watch(Progress("point", count, None, seconds, place=self._place(), details=point.measured))
+            self.watch(Progress("point", count, None, self.noted, place=self._place(), details=point.measured))
+
+    def pass_over(self) -> None:
+        """What was done since the last record belongs to no half-step."""
+        self.noted = time.perf_counter() - self.began
+
+    def on_all(self, chain: ChainWeights, n_stages: int) -> Run:
+        """A run that continues from a model with the last of the first stages."""
+        state = State(chain, stage=n_stages - 1, history=self.state.history)
+        return replace(self, state=state, stages=self.stages[:n_stages], keep=None, most_rounds=ROUNDS)
 
     def _place(self, rounds: int = 1) -> Place:
         stage = self.state.stage
@@ -109,7 +128,7 @@ class PathMethod(SequenceLabeller):
     model_ : labels, features and weights of the chosen point
     labels_ : the labels of the sequences without labels at the chosen point, those of X (y is None) first
     C_, search_ : as for `SupervisedMethod`
-    history_ : list of dicts, one per half-step
+    history_ : list of dicts, one per half-step; `seconds` since the path began, `spent` on the half-step
     path_ : list of dicts, one per point: where it is, dev_score (the metric), dev_accuracy, mistakes, chosen
     explanation_ : the rules that the supervised model broke, those still broken, and which labels changed
     stop_ : "finished" or "interrupted"
@@ -120,6 +139,7 @@ class PathMethod(SequenceLabeller):
     keep_models = False
     part_of_path = slice(None)  # of the stages
     rough_start = False
+    samples = False  # whether the path is followed with a sample of a large pool
     rules: Rules | None = None
     select: str = "auto"
     metric: str = "token"
@@ -166,29 +186,46 @@ class PathMethod(SequenceLabeller):
         held_out = DevData.of(dev, task.encoder, task.labels)
         _warn_of_overlap(X, y, dev)
         start = State(self._start(task, held_out))
-        trust = Trust.of(self.rules, [(X, y), dev], labels).doubted(task, start.chain, self.n_jobs)
+        sample = sample_of(task, self.rules, seed_from(self.random_state)) if self.samples else task
+        trust = Trust.of(self.rules, [(X, y), dev], labels).doubted(sample, start.chain, self.n_jobs)
         trust.warn()
         strength = strength_by_labels(n_labelled)
-        task = task.under(self._matched_rules(self._trusted(trust.believed(), strength), labels))
+        matched = self._matched_rules(self._trusted(trust.believed(), strength), labels)
+        sample = sample.under(matched)
+        task = task.under(matched) if sample.n_open < task.n_open else sample
         self._check_task(task)
         judge = Judge.of(
-            task, held_out, select, Measure(self.metric, task.labels), trust.weighted(strength), self.n_jobs
+            sample, held_out, select, Measure(self.metric, task.labels), trust.weighted(strength), self.n_jobs
         )
         stages = self._stages(task)[self.part_of_path]
         run = Run(start, self.axis, stages, watch)
         points: list[Point] = []
-        if checkpoint is not None:
-            keeper = Checkpoint.of(checkpoint, self, task, stages, held_out)
-            run.keep = lambda state: keeper.save(state, points)
-            if resume:
-                run.state, points = keeper.load(run.state)
+
+        def keep(task: Task, folder: str) -> None:
+            """Continue from a checkpoint in this folder, if there is one, and save the state there."""
+            if checkpoint is not None:
+                keeper = Checkpoint.of(Path(checkpoint) / folder, self, task, run.stages, held_out)
+                run.keep = lambda state: keeper.save(state, points)
+                if resume:
+                    run.state, found = keeper.load(run.state)
+                    points[:] = found or points
+
+        keep(sample, "" if sample is task else SAMPLE_FOLDER)
         if not points:
             points.append(judge.point(run.state.chain, None, None))
+        run.pass_over()
         self.stop_ = "finished"
         try:
-            for now in self._walk(task, run) if stages and self._has_a_path(task, select) else ():
-                points.append(judge.point(now.chain, stages[now.stage], now.labels))
+            for now in self._walk(sample, run) if stages and self._has_a_path(task, select) else ():
+                points.append(judge.point(now.chain, stages[now.stage], now.labels if sample is task else None))
                 run.note_point(points[-1], len(points))
+            best = judge.best(points)
+            if sample is not task and best > 0:
+                run = run.on_all(points[best].chain, best)
+                keep(task, "")
+                for now in self._walk(task, run):
+                    points = judge.improved(points, best, judge.point(now.chain, points[best].place, now.labels))
+                    run.note_point(points[best], len(points))
         except KeyboardInterrupt:
             self.stop_ = "interrupted"
             warnings.warn("interrupted: the model is the best point so far", stacklevel=2)

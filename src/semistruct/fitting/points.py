@@ -98,6 +98,11 @@ class Judge:
             else min(range(len(points)), key=lambda i: (mistakes[i], -i))
         )
 
+    def improved(self, points: list[Point], best: int, new: Point) -> list[Point]:
+        """The points with a new one in the place of the best, if that is then still the best."""
+        changed = [*points[:best], new, *points[best + 1 :]]
+        return changed if self.best(changed) == best else points
+
     @property
     def _sees_breaches(self) -> bool:
         rules = (*self.task.tables.rules, *self.task.tables.functions)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from semistruct.batch import UNKNOWN, SequenceBatch
+from semistruct.batch import UNKNOWN, SequenceBatch, ranges
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import DataError
 from semistruct.features import Encoder, FeatureSet
@@ -84,6 +84,18 @@ class Task:
         """The same with these rules."""
         return replace(self, tables=(rules if len(self.opened) else Rules([])).compile(self.tables.X, self.labels))
 
+    def part(self, which: np.ndarray) -> Task:
+        """The same with some of the open sequences only, without rules."""
+        chosen = np.concatenate([np.arange(self.n_fixed), self.n_fixed + which])
+        return replace(
+            self,
+            batch=self.batch.take(chosen),
+            known=self.known[ranges(self.batch.offsets[chosen], self.batch.lengths[chosen])],
+            weight=self.weight[chosen],
+            has_labels=self.has_labels[chosen],
+            tables=Rules([]).compile([self.tables.X[i] for i in which], self.labels),
+        )
+
     @property
     def has_rules(self) -> bool:
         """There are rules for the open sequences."""
@@ -92,12 +104,17 @@ class Task:
     @cached_property
     def opened(self) -> SequenceBatch:
         """The open sequences."""
-        return self.batch.take(np.arange(self.n_fixed, len(self.batch)))
+        return self.batch.after(self.n_fixed)
 
     @cached_property
     def free(self) -> np.ndarray:
         """The open sequences without any label."""
         return np.flatnonzero(~self.has_labels[self.n_fixed :])
+
+    @property
+    def n_open(self) -> int:
+        """The number of open sequences."""
+        return len(self.batch) - self.n_fixed
 
     @property
     def first_open(self) -> int:

@@ -9,7 +9,7 @@ from importlib import import_module
 from itertools import chain, islice
 from typing import TextIO
 
-from semistruct.corpus import Corpus, Example
+from semistruct.corpus import Corpus, Example, Token
 from semistruct.errors import DataError, meant, quoted
 from semistruct.files import PathLike, checked_encoding, read_lines, source_name
 from semistruct.formats.base import FORMATS, Format, naming_sequence
@@ -65,7 +65,15 @@ def read(
         path, format=format, label_column=label_column, label_names=label_names, scheme=scheme, outside=outside,
         tokens=tokens, cut_tokens=cut_tokens, encoding=encoding,
     )  # fmt: skip
-    return Corpus(list(examples), source_name(path))
+    return Corpus(list(sharing_words(examples)), source_name(path))
+
+
+def sharing_words(examples: Iterable[Example]) -> Iterator[Example]:
+    """The same examples, in which equal tokens are one object: a large file has few distinct ones."""
+    known: dict[Token, Token] = {}
+    for example in examples:
+        example.tokens[:] = [known.setdefault(token, token) for token in example.tokens]
+        yield example
 
 
 def stream(

@@ -53,6 +53,7 @@ class AnnealedSSVM(MarginPath):
         Line("annealed SSVM, our rules", 41, "-ours", rules="ours", quick=QUICK),
     )
     compiles = ("switching",)
+    samples = True
     axis = "C_u"
     axis_text = "weight of each sequence of the pool"
     checks: ClassVar[params.Checks] = {
@@ -80,4 +81,5 @@ class AnnealedSSVM(MarginPath):
         learner = self.learner(len(task.labels))
         matcher = MatchByScore if self.match_by == "score" else MatchBySlack
         matched = matcher(cast(Moves, self.moves), self.n_jobs)
-        return anneal(task, learner, run, self.rounds, C=self.C_, matched=matched)
+        rounds = min(self.rounds, run.most_rounds)
+        return anneal(task, learner, run, rounds, C=self.C_, matched=matched)

@@ -5,7 +5,7 @@ targets    where the counts of the terms should lie: an array of TARGET records
 first      number of the first token of a sequence among all tokens
 y (T,)     labels of the sequence
 row (K,)   one count per term
-work       room for the marks of all labels and for what `happens` writes: `RuleTables.room` numbers
+work       room for two rows of marks of all labels and for what `happens` writes: `RuleTables.room` numbers
 """
 
 from typing import NamedTuple

@@ -111,7 +111,7 @@ class RuleTables:
     @cached_property
     def room(self) -> int:
         """The size of the array `work` of the kernels."""
-        return len(self.labels) + most_hits(self.events)
+        return 2 * len(self.labels) + most_hits(self.events)
 
     @property
     def _first_step(self) -> int:

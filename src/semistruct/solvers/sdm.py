@@ -37,8 +37,9 @@ MAX_PAIRS = 10  # pairs of labellings moved per example and visit
 FULL_EVERY = 5  # one in this many passes visits all examples
 SMALL_GAP = 0.1  # an example below this share of the mean gap is left out of the passes between
 INNER_TOL = 0.1  # pairs are left alone when they could add less than this share of the tolerance
-FIRST_ROOM = 8  # slots per working set to begin with; doubled for the examples that need it
-PRODUCT_LIMIT = 1 << 28  # products of tokens held in memory
+FIRST_ROOM, LEAN_ROOM = 8, 4  # slots per working set to begin with; doubled for the examples that need it
+MANY = 20_000  # examples that begin with LEAN_ROOM
+PRODUCT_LIMIT = 1 << 24  # products of tokens held in memory
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class DualState:
     def zero(cls, problem: Problem) -> DualState:
         """All mass on the targets: w = 0."""
         batch, n, Y = problem.batch, len(problem.batch), problem.n_labels
-        sets = _empty_sets(np.full(n, FIRST_ROOM), batch.lengths)
+        sets = _empty_sets(np.full(n, LEAN_ROOM if n >= MANY else FIRST_ROOM), batch.lengths)
         sets.used[:] = 1
         sets.alpha[sets.slot_start[:-1]] = 1.0
         sets.labels[ranges(sets.label_start[:-1], batch.lengths)] = problem.target
@@ -97,11 +98,7 @@ class DualState:
         """Double the room of the marked examples."""
         old, room = self.sets, np.where(full, 2 * self.sets.room, self.sets.room)
         new = _empty_sets(room, np.diff(old.label_start) // old.room)
-        new.used[:] = old.used
-        for name, first in (("alpha", "slot_start"), ("loss", "slot_start"), ("labels", "label_start")):
-            sizes = np.diff(getattr(old, first))
-            getattr(new, name)[ranges(getattr(new, first)[:-1], sizes)] = getattr(old, name)
-        set_kernels.copy_gram(old, new)
+        set_kernels.copy_sets(old, new)
         self.sets = new
 
     def rebased(self, problem: Problem, rows: set_kernels.Sequences) -> DualState:

@@ -207,12 +207,19 @@ def drop_empty(i, T, sets):
 
 
 @kernel
-def copy_gram(old, new):
-    """Move the products of the slots to working sets with more room."""
+def copy_sets(old, new):
+    """Copy working sets into empty ones with at least as much room."""
     for i in range(len(old.room)):
+        n, a, b = old.used[i], old.slot_start[i], new.slot_start[i]
+        new.used[i] = n
+        for s in range(n):
+            new.alpha[b + s], new.loss[b + s] = old.alpha[a + s], old.loss[a + s]
+        a, b = old.label_start[i], new.label_start[i]
+        for t in range(n * ((old.label_start[i + 1] - a) // old.room[i])):
+            new.labels[b + t] = old.labels[a + t]
         before, after = slot_gram(old, i), slot_gram(new, i)
-        for s in range(old.used[i]):
-            for r in range(old.used[i]):
+        for s in range(n):
+            for r in range(n):
                 after[s, r] = before[s, r]
 
 

@@ -132,19 +132,23 @@ def least_value(seq, step, costs, head_start, s, e, c):
 
 
 @inlined
-def slack_after(seq, step, loss, score, s, e, work):
-    """The exact slack after y[s:e] becomes new[s:e]: one forward pass over the window; work (T, Y)."""
-    Y = seq.unary.shape[1]
-    for t in range(s, e):
-        for z in range(Y):
-            top = 0.0
-            if t > 0:
-                top = -np.inf
-                for x in range(Y):
-                    v = (work[t - 1, x] if t > s else seq.alpha[t - 1, x]) + step[seq.kind[t], x, z]
-                    top = v if v > top else top
-            work[t, z] = top + seq.unary[t, z] + (loss if z != seq.new[t] else 0.0)
-    top = best_through(work, seq.beta, e - 1)
+def slack_after(seq, step, loss, score, ceiling, s, e, work):
+    """The exact slack after y[s:e] becomes new[s:e]: one forward pass over the window; work (T, Y).
+
+    ceiling  the score of the best labelling, which is the rival of all if there is no loss
+    """
+    Y, top = seq.unary.shape[1], ceiling
+    if loss != 0.0:
+        for t in range(s, e):
+            for z in range(Y):
+                top = 0.0
+                if t > 0:
+                    top = -np.inf
+                    for x in range(Y):
+                        v = (work[t - 1, x] if t > s else seq.alpha[t - 1, x]) + step[seq.kind[t], x, z]
+                        top = v if v > top else top
+                work[t, z] = top + seq.unary[t, z] + (loss if z != seq.new[t] else 0.0)
+        top = best_through(work, seq.beta, e - 1)
     gained = score_window(seq.unary, step, seq.kind, seq.new, s, e)
     gained -= score_window(seq.unary, step, seq.kind, seq.y, s, e)
     return max(0.0, top - score - gained)
@@ -161,14 +165,18 @@ def switch_spans(which, objective, known, cut, y, ledger, moves):
     Y, K = objective.scorer.tokens.shape[1], len(ledger.totals)
     change, best_change, room, hits = np.empty(K), np.empty(K), np.empty(K), np.empty(objective.room, np.int64)
     for i in which:
+        if not is_better(0.0, objective.scale[i] * ledger.slack[i] + ledger.instance[i] + ledger.corpus[0]):
+            continue  # nothing is better than nothing
         seq = current(objective, i, y)
         T = len(seq.y)
         work, best_new = np.empty((T, Y)), np.empty(T, np.int16)
         for _ in range(MOST):
+            best = seq.scale * ledger.slack[i] + ledger.instance[i] + ledger.corpus[0]
+            if not is_better(0.0, best):
+                break
             refresh(seq, step, costs, loss)
             score = path_score(seq.unary, step, seq.kind, seq.y)
             head_start = loss * T + path_score(seq.unary, step, seq.kind, seq.rival)
-            best = seq.scale * ledger.slack[i] + ledger.instance[i] + ledger.corpus[0]
             slack, instance, corpus, found_s, found_e = 0.0, 0.0, 0.0, ZERO, ZERO
             spans = candidate_spans(seq.y, cut[seq.first : seq.first + T], Y)
             for j in range(len(spans)):
@@ -179,7 +187,7 @@ def switch_spans(which, objective, known, cut, y, ledger, moves):
                 count_change(events, seq.first, seq.y, seq.new, s, e, change, hits)
                 inst, corp = penalties(objective, ledger, i, change, room)
                 if is_better(max(least, inst) + corp, best):
-                    xi = slack_after(seq, step, loss, score, s, e, work)
+                    xi = slack_after(seq, step, loss, score, head_start, s, e, work)
                     value = seq.scale * xi + inst + corp
                     if is_better(value, best):
                         best, slack, instance, corpus, found_s, found_e = value, xi, inst, corp, s, e

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semistruct.chain.kernels import path_score, token_scores
+from semistruct.chain.kernels import equal, path_score, token_scores
 from semistruct.compiled import inlined, kernel
-from semistruct.rules.event_kernels import ZERO, count_window, penalty
+from semistruct.rules.event_kernels import ZERO, count_window, happens, penalty
 
 LEAST = 1e-9  # relative improvement below which a switch is taken for rounding
 
@@ -122,13 +122,34 @@ def penalties(objective, ledger, i, change, work):
     return instance, corpus
 
 
-@inlined
+@kernel
 def count_change(events, first, y, new, s, e, change, work):
     """change = what the counts gain when y[s:e] becomes new[s:e]."""
     for k in range(len(change)):
         change[k] = 0.0
-    count_window(events, first, y, s, e, -1.0, change, work)
-    count_window(events, first, new, s, e, 1.0, change, work)
+    Y, T = len(events.mark), len(y)
+    if events.ptr[2 * Y] > events.ptr[Y]:  # lengths: of blocks that may reach far beyond the window
+        count_window(events, first, y, s, e, -1.0, change, work)
+        count_window(events, first, new, s, e, 1.0, change, work)
+        return
+    seen, seen_new, hits = work[:Y], work[Y : 2 * Y], work[2 * Y :]
+    for m in range(Y):
+        seen[m] = seen_new[m] = 0
+    for t in range(s):
+        if events.mark[y[t]] >= 0:
+            seen[events.mark[y[t]]] = seen_new[events.mark[y[t]]] = 1
+    for t in range(s, T):
+        if t > e and equal(seen, seen_new):
+            break
+        last = t == T - 1
+        for j in range(happens(events, first + t, last, y[t - 1] if t > 0 else Y, ZERO, y[t], seen, hits)):
+            change[hits[j]] -= 1.0
+        for j in range(happens(events, first + t, last, new[t - 1] if t > 0 else Y, ZERO, new[t], seen_new, hits)):
+            change[hits[j]] += 1.0
+        if events.mark[y[t]] >= 0:
+            seen[events.mark[y[t]]] = 1
+        if events.mark[new[t]] >= 0:
+            seen_new[events.mark[new[t]]] = 1
 
 
 @kernel
