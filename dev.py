@@ -23,7 +23,7 @@ ENV = HERE / ".venv"
 BIN = ENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
-CORE, EVERYTHING = ".", ".[dev,spacy,work,bench,docs]"
+CORE, EVERYTHING = ".", ".[dev,spacy,work,ray,bench,docs]"
 KERNEL_TESTS = (
     "chain", "given", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching", "projection",
     "transductive", "sdm", "multiclass",

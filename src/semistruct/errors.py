@@ -36,6 +36,10 @@ class ModelError(SemistructError, ValueError):
     """A file that is not a model, is damaged, or comes from a newer version."""
 
 
+class EngineError(SemistructError, RuntimeError):
+    """A cluster that cannot be reached or used."""
+
+
 class DataWarning(UserWarning):
     """Data that can be read, but probably means something else than what was read."""
 

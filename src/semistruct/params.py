@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import pairwise
 from math import inf
@@ -67,6 +68,10 @@ features = Check(
 )
 growing = Check(f"a growing list of numbers > 0 and at most {LARGEST:g}", _growing)
 falling = Check(f"a falling list of numbers > 0 and at most {LARGEST:g}", _falling)
+an_engine = Check(
+    "'ray' or the address of a Ray cluster, 'ray://HOST:PORT'",
+    lambda value: isinstance(value, str) and re.fullmatch(r"ray(://[^:/]+:\d{1,5})?", value) is not None,
+)
 rules = Check("Rules (those of a file: Rules.from_file(path))", lambda value: isinstance(value, Rules))
 
 

@@ -18,7 +18,7 @@ from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.path import Run
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
-from semistruct.solvers.sdm import DualState, Problem
+from semistruct.solvers.sdm import Problem
 from semistruct.switching.matching import Matcher, Matching, Moves, better_of
 
 Rematch = Callable[[Task, State, np.ndarray], Matching]
@@ -54,7 +54,7 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
             if not state.settled:
                 target = np.concatenate([fixed, matching.labels])
                 problem = Problem(task.batch, learner.n_labels, target, weight, np.ones(task.batch.n_tokens))
-                solution = learner.solve(problem, start=DualState.from_arrays(state.extra))
+                solution = learner.solve(problem, start=learner.resume(state.extra))
                 if solution.objective <= before - matching.penalty:
                     state.chain = solution.state.chain
                 state.extra = solution.state.arrays()

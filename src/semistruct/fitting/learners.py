@@ -90,6 +90,10 @@ class MarginLearner:
     n_jobs: int | None = None
     watch: Watch | None = None
 
+    def resume(self, arrays: dict[str, np.ndarray]) -> DualState | None:
+        """Where to start from, given the arrays of an earlier `DualState`; None if there are none."""
+        return DualState.from_arrays(arrays)
+
     def solve(
         self,
         problem: Problem,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from semistruct import params
+from semistruct.engines.cluster import shared
 from semistruct.fitting.annealing import MatchByScore, MatchBySlack, anneal
 from semistruct.fitting.margin import MarginPath
 from semistruct.fitting.path import Run
@@ -39,6 +40,9 @@ class AnnealedSSVM(MarginPath):
     rounds : of matching and learning for each weight; stops early when the labels no longer change
     moves : "spans", or the single-label switching of the paper: "tokens" (fast), "printed" (literally)
     match_by : "slack" lowers the objective; "score" follows the scores of the model, where that does not raise it
+    engine : None for this process; "ray" for actors on this machine, "ray://HOST:PORT" for those of a cluster, which
+        match and learn shards of the pool; with one actor the result is that of this process
+    actors : how many, None for one per core
     others : those of `MarginPath`
 
     Attributes
@@ -59,6 +63,8 @@ class AnnealedSSVM(MarginPath):
     checks: ClassVar[params.Checks] = {
         "schedule": params.the_word("relative") | params.the_word("printed") | params.growing,
         "moves": params.the_word("spans") | params.the_word("tokens") | params.the_word("printed"),
+        "engine": params.none | params.an_engine,
+        "actors": params.none | params.at_least_one,
         "match_by": params.the_word("score") | params.the_word("slack"),
     }
 
@@ -66,6 +72,8 @@ class AnnealedSSVM(MarginPath):
     rounds: int = 3
     moves: str = "spans"
     match_by: str = "score"
+    engine: str | None = None
+    actors: int | None = None
 
     def _trusted(self, trust: Trust, strength: float) -> Rules:
         return trust.weighted(strength)
@@ -82,4 +90,8 @@ class AnnealedSSVM(MarginPath):
         matcher = MatchByScore if self.match_by == "score" else MatchBySlack
         matched = matcher(cast(Moves, self.moves), self.n_jobs)
         rounds = min(self.rounds, run.most_rounds)
-        return anneal(task, learner, run, rounds, C=self.C_, matched=matched)
+        if self.engine is None:
+            yield from anneal(task, learner, run, rounds, C=self.C_, matched=matched)
+            return
+        with shared(self.engine, self.actors, task, learner, matched) as (together, matched_together):
+            yield from anneal(task, together, run, rounds, C=self.C_, matched=matched_together)

@@ -1,0 +1,151 @@
+"""Ray: actors that have shards, on this machine or on many.
+
+`connected("ray")` starts Ray here, `connected("ray://host:port")` uses a cluster.  An actor that is lost is started
+again: it gets its shard, the dual variables of the last complete step, and all that was asked of it since then.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from semistruct.engines.shards import Rematch, Shard, shard_of
+from semistruct.engines.sharing import SharedLearner, Sharing, rematch, shares
+from semistruct.errors import EngineError
+from semistruct.fitting.annealing import MatchByScore, MatchBySlack
+from semistruct.fitting.learners import MarginLearner
+from semistruct.fitting.task import Task
+from semistruct.rules import Rules
+
+PATIENCE = 5.0  # seconds until a cluster must have answered
+STARTS = 3  # of an actor, until its loss is taken for a fault of its own
+INSTALL = "Ray is not installed: pip install 'semistruct[ray]'"
+STAYS_HERE = {"include_dashboard": False, "logging_level": "error", "log_to_driver": False}
+
+
+def loaded() -> Any:
+    """The package ray."""
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise EngineError(INSTALL) from None
+    return ray
+
+
+@contextmanager
+def connected(engine: str) -> Iterator[Any]:
+    """Ray, ready to be used; what was started here is stopped at the end."""
+    ray = loaded()
+    ours = not ray.is_initialized()
+    if ours and engine == "ray":
+        ray.init(**STAYS_HERE)
+    elif ours:
+        _check_answers(engine)
+        try:
+            ray.init(engine, logging_level="error", log_to_driver=False)
+        except Exception as err:
+            raise EngineError(f"{engine}: the cluster refuses: {_first_line(err)}") from None
+    try:
+        yield ray
+    finally:
+        if ours:
+            ray.shutdown()
+
+
+def _check_answers(address: str) -> None:
+    host, _, port = address.removeprefix("ray://").partition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=PATIENCE).close()
+    except (OSError, OverflowError) as err:
+        reason = (getattr(err, "strerror", None) or str(err)).lower()
+        raise EngineError(f"{address}: no cluster answers there: {reason}") from None
+
+
+class Actors:
+    """The members that are Ray's actors, each with one core."""
+
+    def __init__(self, ray: Any, task: Task, own: Sequence[np.ndarray], rules: Rules, match: Rematch) -> None:
+        self._ray, self._kind = ray, ray.remote(num_cpus=1, max_restarts=0)(Shard)
+        self._born = [ray.put((shard_of(task, part), rules, match)) for part in own]
+        self._actors = [self._start(k) for k in range(len(own))]
+        self._duals: list[dict[str, np.ndarray]] = [{} for _ in own]
+        self._since: list[list[tuple[str, tuple[Any, ...]]]] = [[] for _ in own]
+
+    def __len__(self) -> int:
+        return len(self._actors)
+
+    def ask(self, method: str, *args: Any, each: Sequence[tuple[Any, ...]] = ()) -> list[Any]:
+        shared = tuple(self._ray.put(arg) for arg in args)
+        calls = [(method, (*shared, *(each[k] if each else ()))) for k in range(len(self))]
+        asked = [self._send(k, call) for k, call in enumerate(calls)]
+        found = [self._answer(k, calls[k], ref) for k, ref in enumerate(asked)]
+        for k, call in enumerate(calls):
+            self._since[k].append(call)
+        return found
+
+    def settle(self) -> list[dict[str, np.ndarray]]:
+        self._duals = [dict(arrays) for arrays in self.ask("duals")]
+        self._since = [[] for _ in self._actors]
+        return self._duals
+
+    def _start(self, k: int) -> Any:
+        """An actor of which nothing more is known than its shard."""
+        task, rules, match = self._ray.get(self._born[k])
+        return self._kind.remote(task, rules, match)
+
+    def _send(self, k: int, call: tuple[str, tuple[Any, ...]]) -> Any:
+        name, args = call
+        return getattr(self._actors[k], name).remote(*args)
+
+    def _answer(self, k: int, call: tuple[str, tuple[Any, ...]], ref: Any) -> Any:
+        """The answer of actor k; if it is lost, that of its successor."""
+        errors = self._ray.exceptions
+        for _ in range(STARTS):
+            try:
+                return self._ray.get(ref)
+            except errors.OutOfMemoryError:
+                raise EngineError("an actor has run out of memory; use more machines, or a smaller pool") from None
+            except errors.ActorDiedError:
+                warnings.warn(f"actor {k} was lost and is started again", stacklevel=5)
+                self._actors[k] = self._start(k)
+                if self._duals[k]:
+                    self._send(k, ("restore", (self._duals[k],)))
+                for earlier in self._since[k]:
+                    self._send(k, earlier)
+                ref = self._send(k, call)
+            except errors.RayTaskError as err:
+                raise err.as_instanceof_cause() from None
+        raise EngineError(f"actor {k} was lost {STARTS} times in the same step")
+
+    def process_ids(self) -> list[int]:
+        """The processes of the actors, on whichever machines."""
+        return self.ask("process_id")
+
+
+@contextmanager
+def shared(
+    engine: str, actors: int | None, task: Task, learner: MarginLearner, match: MatchByScore | MatchBySlack
+) -> Iterator[tuple[SharedLearner, Rematch]]:
+    """How to learn and to match a task with actors, by default one for each core of the cluster."""
+    with connected(engine) as ray:
+        cores = int(ray.cluster_resources().get("CPU", 1))
+        if actors is not None and actors > cores:
+            raise EngineError(f"actors={actors}, but the cluster has {cores} cores")
+        own = shares(task, actors or cores)
+        rules = Rules([*task.tables.rules, *task.tables.functions], task.labels)
+        sharing = Sharing(task, own, Actors(ray, task, own, rules, replace(match, n_jobs=1)))
+        limits = {name: getattr(learner, name) for name in ("n_labels", "tol", "max_passes", "seed", "n_jobs", "watch")}
+        yield SharedLearner(**limits, sharing=sharing), rematch(sharing, match)
+
+
+def _first_line(err: Exception) -> str:
+    return (str(err).strip() or type(err).__name__).splitlines()[0]

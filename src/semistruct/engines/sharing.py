@@ -1,0 +1,188 @@
+"""Annealing with shards: what the one who has all of the task says to them, and makes of their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from semistruct.batch import ranges
+from semistruct.chain.inference import ChainWeights
+from semistruct.engines.shards import Rematch, Weights
+from semistruct.fitting.learners import MarginLearner
+from semistruct.fitting.state import State
+from semistruct.fitting.task import Task
+from semistruct.solvers.sdm import Problem, Solution, solve
+from semistruct.switching.matching import Matching
+
+
+class Members(Protocol):
+    """Those who have the shards, wherever they are."""
+
+    def __len__(self) -> int: ...
+
+    def ask(self, method: str, *args: Any, each: Sequence[tuple[Any, ...]] = ()) -> list[Any]:
+        """Call a method of every `Shard` with these arguments, and those for each, at the same time."""
+        ...
+
+    def settle(self) -> list[dict[str, np.ndarray]]:
+        """The dual variables of all; whoever is lost later comes back with them, and repeats what it did since."""
+        ...
+
+
+def shares(task: Task, n: int) -> list[np.ndarray]:
+    """The sequences of n shards, or of fewer if some would have no open one: labelled and open ones in equal parts."""
+    n = max(1, min(n, task.n_open))
+    fixed, open_ = np.arange(task.n_fixed), np.arange(task.n_fixed, len(task.batch))
+    return [np.concatenate([fixed[k::n], open_[k::n]]) for k in range(n)]
+
+
+@dataclass
+class Sharing:
+    """A task whose sequences are with members: matches and learns with their help.
+
+    own   the sequences of each
+    sent  bytes that went to and fro, and how often
+    """
+
+    task: Task
+    own: list[np.ndarray]
+    members: Members
+    sent: list[int] = field(default_factory=list)
+
+    def tokens_of(self, which: np.ndarray) -> np.ndarray:
+        """The places of the tokens of sequences."""
+        batch = self.task.batch
+        return ranges(batch.offsets[which], batch.lengths[which])
+
+    def match(self, task: Task, state: State, scale: np.ndarray) -> Matching:
+        """Like `MatchByScore` and `MatchBySlack`, for rules that are about single sequences."""
+        n_fixed, first = task.n_fixed, task.first_open
+        parts = [own[own >= n_fixed] for own in self.own]
+        places = [self.tokens_of(part) - first for part in parts]
+        each = [
+            (None if state.labels is None else state.labels[place], scale[part - n_fixed])
+            for part, place in zip(parts, places, strict=True)
+        ]
+        found = self.members.ask("match", Weights.of(state.chain), each=each)
+        out = replace(
+            found[0],
+            labels=np.empty(len(task.known) - first, np.int16),
+            slack=np.empty(len(scale)),
+            instance=np.empty(len(scale)),
+            scale=scale,
+            switches=sum(one.switches for one in found),
+        )
+        for one, part, place in zip(found, parts, places, strict=True):
+            out.labels[place], out.slack[part - n_fixed], out.instance[part - n_fixed] = (
+                one.labels, one.slack, one.instance,
+            )  # fmt: skip
+        return out
+
+    def bench(self, problem: Problem, start: Any, n_jobs: int | None) -> Any:
+        """The members' workbenches as one `SharedBench`, for `solve`."""
+        return SharedBench(self, problem)
+
+
+class SharedState:
+    """The weights, and the dual variables that are with the members."""
+
+    def __init__(self, chain: ChainWeights, members: Members) -> None:
+        self.chain, self.members = chain, members
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """All of it as plain arrays, those of each member under its number."""
+        found = self.members.settle()
+        return {f"{k}.{name}": array for k, arrays in enumerate(found) for name, array in arrays.items()}
+
+
+class SharedBench:
+    """What `sdm.Workbench` is for one process.  Members do the sweeps of a round right after its visit."""
+
+    def __init__(self, sharing: Sharing, problem: Problem) -> None:
+        self.sharing, self.members, self.problem = sharing, sharing.members, problem
+        self.hinge, self.inner_tol, self.viterbi, self.rounds = np.zeros(len(problem.batch)), 0.0, 0, 0
+        places = [sharing.tokens_of(own) for own in sharing.own]
+        each = [
+            (problem.target[place], problem.weight[own], problem.cost[place], problem.n_labels)
+            for own, place in zip(sharing.own, places, strict=True)
+        ]
+        parts = self.members.ask("begin", each=each)
+        tokens, trans = (np.sum([part[k] for part in parts], axis=0) for k in (0, 1))
+        self.state: Any = SharedState(ChainWeights(tokens, trans), self.members)
+
+    def visit(self, which: np.ndarray, gap: np.ndarray) -> None:
+        """One round of all members."""
+        weights, n = Weights.of(self.state.chain), len(self.members)
+        owner, place = np.empty(len(gap), np.int64), np.empty(len(gap), np.int64)
+        for k, own in enumerate(self.sharing.own):
+            owner[own], place[own] = k, np.arange(len(own))
+        mine = [which[owner[which] == k] for k in range(n)]
+        self.rounds += 1
+        each = [(place[some], self.inner_tol, n, self.rounds) for some in mine]
+        found = self.members.ask("improve", weights, each=each)
+        self.viterbi += len(which)
+        self.sharing.sent.append(2 * n * (weights.tokens.nbytes + weights.trans.nbytes))
+        for some, (change, part) in zip(mine, found, strict=True):
+            self.state.chain.tokens[:] += change.tokens
+            self.state.chain.trans[:] += change.trans
+            gap[some] = part
+
+    def look(self, which: np.ndarray) -> np.ndarray:
+        """The parts of the duality gap of all sequences."""
+        gap = np.empty(len(which))
+        for own, (hinge, part) in zip(
+            self.sharing.own, self.members.ask("look", Weights.of(self.state.chain)), strict=True
+        ):
+            self.hinge[own], gap[own] = hinge, part
+        self.viterbi += len(which)
+        return gap
+
+    def primal(self) -> float:
+        return float(0.5 * self.state.chain.norm2 + self.problem.weight @ self.hinge)
+
+    def refresh(self) -> None:
+        """Nothing: members compute the tables of steps anew in every round."""
+
+    def unsettled(self) -> np.ndarray:
+        return np.empty(0, np.int64)
+
+    def sweep(self, which: np.ndarray) -> None:
+        """Nothing: done."""
+
+
+@dataclass(frozen=True)
+class SharedLearner(MarginLearner):
+    """Learns with members; their dual variables stay with them between calls."""
+
+    sharing: Sharing | None = None
+
+    def resume(self, arrays: dict[str, np.ndarray]) -> None:
+        """Give members that have just begun the dual variables of a checkpoint."""
+        assert self.sharing is not None
+        own: list[dict[str, np.ndarray]] = [{} for _ in self.sharing.own]
+        for name, array in arrays.items():
+            k, key = name.split(".")
+            own[int(k)][key] = array
+        if not any(self.sharing.members.ask("has_duals")):
+            self.sharing.members.ask("restore", each=[(one,) for one in own])
+
+    def solve(self, problem: Problem, *, tol: float | None = None, start: Any = None, bench: Any = None) -> Solution:
+        """Train on complete labels; a single member does all of it by itself."""
+        assert self.sharing is not None
+        limits: dict[str, Any] = {"tol": tol or self.tol, "max_passes": self.max_passes, "seed": self.seed}
+        members = self.sharing.members
+        if len(members) > 1:
+            return solve(problem, **limits, watch=self.watch, bench=self.sharing.bench)
+        each = [(problem.target, problem.weight, problem.cost, problem.n_labels, limits)]
+        weights, history, stop = members.ask("solve", each=each)[0]
+        return Solution(SharedState(weights.chain(), members), history, stop)  # type: ignore[arg-type]
+
+
+def rematch(sharing: Sharing, alone: Rematch) -> Rematch:
+    """How to match: with the members, unless rules about the corpus make sequences depend on each other."""
+    tables = sharing.task.tables
+    together = any(rule.level == "corpus" for rule in (*tables.rules, *tables.functions))
+    return alone if together else sharing.match

@@ -1,0 +1,241 @@
+"""Shards, and Ray's actors that have them."""
+
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semistruct import AnnealedSSVM, Rules
+from semistruct.chain.inference import decode
+from semistruct.datasets import make_citations
+from semistruct.engines.shards import Shard, shard_of
+from semistruct.engines.sharing import SharedLearner, Sharing, rematch, shares
+from semistruct.errors import EngineError, ParameterError
+from semistruct.fitting.annealing import MatchByScore
+from semistruct.fitting.learners import MarginLearner
+from semistruct.fitting.state import State
+from semistruct.fitting.task import Task
+from semistruct.solvers.sdm import Problem
+
+RULES = Rules.from_text(
+    "rules:\n- starts_with: [author, editor]\n- at_most_once: all\n- {words: [pages, pp], are: pages}"
+)
+DATA = make_citations(40, seed=7)
+FEW, POOL = DATA.examples[:6], DATA.tokens[6:]
+X, Y = [e.tokens for e in FEW], [e.labels for e in FEW]
+
+
+class Here:
+    """Members in this process, which know only what a process elsewhere would."""
+
+    def __init__(self, task, own, rules, match):
+        self.shards = [Shard(*pickle.loads(pickle.dumps((shard_of(task, part), rules, match)))) for part in own]
+
+    def __len__(self):
+        return len(self.shards)
+
+    def ask(self, method, *args, each=()):
+        calls = [(*args, *(each[k] if each else ())) for k in range(len(self))]
+        copies = [pickle.loads(pickle.dumps(call)) for call in calls]
+        return [getattr(shard, method)(*call) for shard, call in zip(self.shards, copies, strict=True)]
+
+    def settle(self):
+        return self.ask("duals")
+
+
+def task_of(n_pool=12, rules=RULES):
+    labels = tuple(sorted({label for e in DATA.examples for label in e.labels}))
+    given = {"features": "paper", "rules": None, "sample_weight": None, "labels": labels}
+    return Task.of(X, Y, POOL[:n_pool], **given).under(rules)
+
+
+def sharing_of(task, n, match=None):
+    own = shares(task, n)
+    rules = Rules([*task.tables.rules, *task.tables.functions], task.labels)
+    return Sharing(task, own, Here(task, own, rules, match or MatchByScore("spans", 1)))
+
+
+def problem_of(task, weight, seed=0):
+    """Labels that are partly wrong, so that there is something to learn."""
+    target = np.concatenate([task.known[: task.first_open], np.random.default_rng(seed).integers(
+        0, len(task.labels), task.batch.n_tokens - task.first_open).astype(np.int16)])  # fmt: skip
+    return Problem(task.batch, len(task.labels), target, weight, np.ones(task.batch.n_tokens))
+
+
+def primal(problem, chain):
+    """The objective, from its definition."""
+    bonus = np.ones((problem.batch.n_tokens, problem.n_labels))
+    bonus[np.arange(problem.batch.n_tokens), problem.target] = 0.0
+    worst = decode(problem.batch, chain, bonus=bonus, n_jobs=1)[1]
+    own = decode(problem.batch, chain, known=problem.target, n_jobs=1)[1]
+    return 0.5 * chain.norm2 + float(problem.weight @ (worst - own))
+
+
+def test_shards_have_every_sequence_once_and_open_ones_each():
+    task = task_of(5)
+    for n in (1, 2, 3, 50):
+        own = shares(task, n)
+        assert len(own) == min(n, 5)
+        assert sorted(np.concatenate(own)) == list(range(len(task.batch)))
+        assert all((part >= task.n_fixed).any() for part in own)
+
+
+@settings(max_examples=8, deadline=None)
+@given(n=st.integers(2, 4), C=st.sampled_from([0.02, 0.3]), seed=st.integers(0, 5))
+def test_shards_together_reach_the_optimum_of_one_process(n, C, seed):
+    task = task_of()
+    problem = problem_of(task, C * np.linspace(0.5, 1.5, len(task.batch)), seed)
+    alone = MarginLearner(problem.n_labels, 0.005, 1000, 0, 1).solve(problem)
+    sharing = sharing_of(task, n)
+    together = SharedLearner(problem.n_labels, 0.005, 1000, 0, 1, sharing=sharing).solve(problem)
+    assert together.stop == "converged"
+    value = primal(problem, together.state.chain)
+    assert value == pytest.approx(together.objective, rel=1e-9)
+    assert value - together.gap <= alone.objective + 1e-9  # the dual is below every primal value
+    assert alone.objective - alone.gap <= value + 1e-9
+    assert value == pytest.approx(alone.objective, rel=0.01)
+    assert sharing.sent
+
+
+def test_learning_goes_on_from_where_it_ended():
+    task = task_of()
+    problem = problem_of(task, np.full(len(task.batch), 0.1))
+    sharing = sharing_of(task, 2)
+    learner = SharedLearner(problem.n_labels, 0.01, 1000, 0, 1, sharing=sharing)
+    first = learner.solve(problem)
+    again = learner.solve(problem)
+    assert len(again.history) == 1
+    assert again.objective == pytest.approx(first.objective, rel=1e-6)
+    other = sharing_of(task, 2)
+    fresh = SharedLearner(problem.n_labels, 0.01, 1000, 0, 1, sharing=other)
+    fresh.resume(first.state.arrays())
+    assert len(fresh.solve(problem).history) == 1
+
+
+def test_matching_by_shards_is_that_of_one_process():
+    task = task_of(20)
+    chain = MarginLearner(len(task.labels), 0.05, 1000, 0, 1).learn(*task.labelled[:2], task.labelled[2]).chain
+    alone, scale = MatchByScore("spans", 1), np.linspace(0.1, 0.5, len(task.opened))
+    state = State(chain)
+    for _ in range(2):
+        expected = alone(task, state, scale)
+        found = rematch(sharing_of(task, 3), alone)(task, state, scale)
+        np.testing.assert_array_equal(found.labels, expected.labels)
+        np.testing.assert_allclose(found.slack, expected.slack)
+        np.testing.assert_allclose(found.instance, expected.instance)
+        assert found.objective == pytest.approx(expected.objective)
+        assert found.switches == expected.switches
+        state = State(chain, labels=task.decoded(chain, 1))
+
+
+def test_rules_about_the_corpus_are_matched_in_one_place():
+    corpus = Rules.from_text("rules:\n- proportion: {author: 0.3}")
+    task, alone = task_of(rules=corpus), MatchByScore("spans", 1)
+    assert rematch(sharing_of(task, 2), alone) is alone
+
+
+# ---- Ray
+
+try:
+    import ray
+except ImportError:
+    ray = None
+needs_ray = pytest.mark.skipif(ray is None, reason="Ray is not installed (pip install 'semistruct[ray]')")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    from semistruct.engines.cluster import connected
+
+    with connected("ray") as running:
+        yield running
+
+
+def fitted(**params):
+    given = {"rules": RULES, "schedule": [1.0, 10.0], "rounds": 2, "select": "last", "features": "paper", "n_jobs": 1}
+    method = AnnealedSSVM(**given, **params)
+    method.calibrates = False
+    return method.fit(X, Y, pool=POOL)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return fitted()
+
+
+@needs_ray
+def test_one_actor_gives_what_no_engine_gives(cluster, alone):
+    found = fitted(engine="ray", actors=1)
+    np.testing.assert_array_equal(found.model_.weights.tokens, alone.model_.weights.tokens)
+    assert found.labels_ == alone.labels_
+
+
+@needs_ray
+def test_two_actors_learn_the_same_up_to_the_tolerance(cluster, alone):
+    found = fitted(engine="ray", actors=2)
+    tol = alone.tol
+    for here, there in zip(alone.history_[:2], found.history_[:2], strict=True):
+        assert there["objective"] == pytest.approx(here["objective"], rel=2 * tol)
+    labels = [label for row in found.labels_ for label in row]
+    same = np.mean([a == b for a, b in zip(labels, [label for row in alone.labels_ for label in row], strict=True)])
+    assert same > 0.95
+
+
+@needs_ray
+def test_an_actor_that_is_lost_comes_back(cluster, monkeypatch):
+    from semistruct.engines.cluster import Actors
+
+    expected, killed = fitted(engine="ray", actors=2), []
+    ask = Actors.ask
+
+    def unlucky(self, method, *args, each=()):
+        if method == "improve" and len(killed) < 2:
+            killed.append(ask(self, "process_id")[len(killed)])
+            os.kill(killed[-1], signal.SIGKILL)
+        return ask(self, method, *args, each=each)
+
+    monkeypatch.setattr(Actors, "ask", unlucky)
+    with pytest.warns(UserWarning, match="actor . was lost and is started again"):
+        found = fitted(engine="ray", actors=2)
+    assert len(killed) == 2
+    np.testing.assert_array_equal(found.model_.weights.tokens, expected.model_.weights.tokens)
+
+
+@needs_ray
+def test_more_actors_than_cores_are_refused(cluster):
+    with pytest.raises(EngineError, match="actors=1000, but the cluster has"):
+        fitted(engine="ray", actors=1000)
+
+
+@needs_ray
+def test_an_address_that_does_not_answer_is_told_at_once():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    code = f"""
+from semistruct.engines.cluster import connected
+with connected("ray://127.0.0.1:{port}"): pass
+"""
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert f"ray://127.0.0.1:{port}: no cluster answers there: connection refused" in done.stderr
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.parametrize("engine", ["spark", "ray:", "ray://", "ray://here", 5])
+def test_what_is_no_engine_is_refused(engine):
+    with pytest.raises(ParameterError, match="engine must be None or 'ray' or the address"):
+        AnnealedSSVM(engine=engine).fit(X, Y, pool=POOL)
+
+
+def test_ray_is_not_imported_unless_it_is_asked_for():
+    code = "import sys, semistruct.cli.app, semistruct.methods; sys.exit('ray' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
