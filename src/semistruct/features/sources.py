@@ -7,15 +7,17 @@ numbers of the names it found, then, when all of them are known, `rows` for wher
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from semistruct.batch import ranges, starts
 from semistruct.features.functions import called
+from semistruct.features.memory import Memory
 from semistruct.features.own import Dense, Entries, Gathered, Lookup
 from semistruct.features.templates import Features
 
@@ -52,6 +54,9 @@ class Given:
 
     n_kinds = 1
 
+    def forget(self) -> None:
+        """Nothing is remembered."""
+
     def window(self, name: str) -> range:
         return range(1)
 
@@ -81,7 +86,13 @@ class Templated:
     def __init__(self, features: Features) -> None:
         self.templates = features.compile()
         self.n_kinds = self.templates.n_kinds
+        self.forget()
         self.windows = {label: window for label, window, _ in (*self.templates.words, *self.templates.vectors)}
+
+    def forget(self) -> None:
+        """Names will have other numbers."""
+        self._words = Memory[Any, tuple[int, ...]]()
+        self._values = {label: Memory[str, int]() for label, _ in self.templates.sequences}
 
     def window(self, name: str) -> range:
         return self.windows.get(split_name(name)[0], range(1))
@@ -93,21 +104,45 @@ class Templated:
         own = Gathered()
         X = self._parted(X, own)
         distinct = dict.fromkeys(chain.from_iterable(X))
-        by_word = [self._word_names(token) for token in distinct]
-        by_token = [names for x in X for names in self._sequence_names(x)]
         self._call(X, own)
-        word_names = look.numbers(chain.from_iterable(by_word))
-        token_names = look.numbers(chain.from_iterable(by_token))
+        of_words, of_tokens = (self._new if look.grow else self._known)(X, distinct, look)
         numbered = own.numbered(look)
         number = {token: i for i, token in enumerate(distinct)}
         seen = _Seen(np.array([len(x) for x in X]), np.fromiter((number[t] for x in X for t in x), np.int64))
         wide = [look.vector(f"{label}=dimension", v.width, label) for label, _, v in self.templates.vectors]
         place = rows()
-        known = token_names >= 0
-        once = [*self._laid_out(seen, by_word, word_names, place)]
-        once.append((_owners(by_token)[known], place.first[token_names[known]]))
+        once = [*self._laid_out(seen, len(distinct), of_words, place)]
+        once += [(token[names >= 0], place.first[names[names >= 0]]) for token, names in of_tokens]
         vectors = self._vectors(seen, list(distinct), [(v, int(place.first[v])) for v in wide])
         return Found(once, numbered.entries(place.first), chain(numbered.dense(place.first), vectors))
+
+    def _new(self, X: list[list[Any]], distinct: Iterable[Any], look: Lookup) -> tuple[Pairs, list[Pairs]]:
+        """(distinct token, number of a name), and (token, number of a name); names get numbers as they are met."""
+        by_word = [self._word_names(token) for token in distinct]
+        by_token = [names for x in X for names in self._sequence_names(x)]
+        of_words = _owners(by_word), look.numbers(chain.from_iterable(by_word))
+        return of_words, [(_owners(by_token), look.numbers(chain.from_iterable(by_token)))]
+
+    def _known(self, X: list[list[Any]], distinct: Collection[Any], look: Lookup) -> tuple[Pairs, list[Pairs]]:
+        """The same for names that have their numbers: each is made and looked up once."""
+
+        def of_words(tokens: Collection[Any]) -> Iterator[tuple[int, ...]]:
+            names = [self._word_names(token) for token in tokens]
+            numbers = iter(look.numbers(chain.from_iterable(names)).tolist())
+            return (tuple(n for n in islice(numbers, len(own)) if n >= 0) for own in names)
+
+        words = self._words.of(distinct, of_words)
+        by_word, of_tokens = [words[token] for token in distinct], []
+        for label, template in self.templates.sequences:
+            sizes, values = list[int](), list[str]()
+            for x in X:
+                found = template(x)  # not kept: many small lists keep the garbage collector busy
+                sizes.extend(map(len, found))
+                values.extend(chain.from_iterable(found))
+            numbers = self._values[label].of({*values}, partial(_numbers_of, look, label))
+            owner = np.repeat(np.arange(len(sizes)), sizes)
+            of_tokens.append((owner, np.fromiter(map(numbers.__getitem__, values), np.int64, len(values))))
+        return (_owners(by_word), np.fromiter(chain.from_iterable(by_word), np.int64)), of_tokens
 
     def _parted(self, X: Sequence[Any], own: Gathered) -> list[list[Any]]:
         """The tokens without the features that stand beside them, which go to `own`."""
@@ -131,15 +166,14 @@ class Templated:
                     own.add(number, called(function, tokens, i, t), f"sequence {i}, token {t}: {label}", f"{label}=")
                     number += 1
 
-    def _laid_out(self, seen: _Seen, by_word: list[list[str]], names: np.ndarray, rows: Rows) -> Iterator[Pairs]:
+    def _laid_out(self, seen: _Seen, n_words: int, of_words: Pairs, rows: Rows) -> Iterator[Pairs]:
         """(token, row) of the word templates, one offset at a time."""
-        owner = _owners(by_word)
-        owner, names = owner[names >= 0], names[names >= 0]
+        owner, names = (part[of_words[1] >= 0] for part in of_words)
         for offset in sorted({o for _, window, _ in self.templates.words for o in window}):
             place = offset - rows.low[names]
             fits = (place >= 0) & (place < np.diff(rows.first)[names])
             row = rows.first[names[fits]] + place[fits]
-            size = np.bincount(owner[fits], minlength=len(by_word))
+            size = np.bincount(owner[fits], minlength=n_words)
             token, other = seen.beside(offset)
             yield np.repeat(token, size[other]), row[ranges(starts(size)[other], size[other])]
 
@@ -183,6 +217,10 @@ def split_name(name: str) -> tuple[str, str]:
     match = LABEL.match(name)
     label = match.group() if match else ""
     return label, name[len(label) + 1 :]
+
+
+def _numbers_of(look: Lookup, label: str, values: Iterable[str]) -> list[int]:
+    return look.numbers(f"{label}={value}" for value in values).tolist()
 
 
 def _owners(groups: Sequence[Any]) -> np.ndarray:

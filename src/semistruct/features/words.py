@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from semistruct.corpus import Token
 from semistruct.errors import ParameterError, quoted
@@ -15,6 +16,7 @@ from semistruct.features.registry import WORDS, template
 
 Values = list[str]
 WordTemplate = Callable[[Token], Values]
+REMEMBERED = 1 << 16  # words
 
 CLASSES = {
     name: re.compile(pattern)
@@ -56,9 +58,15 @@ def word_of(token: Token) -> str:
 
 def is_punctuation(token: Token) -> bool:
     """No letter and no digit."""
-    return not any(c.isalnum() for c in word_of(token))
+    return _is_punctuation(word_of(token))
 
 
+@lru_cache(REMEMBERED)
+def _is_punctuation(word: str) -> bool:
+    return not any(map(str.isalnum, word))
+
+
+@lru_cache(REMEMBERED)
 def shape_of(word: str) -> str:
     """Letters and digits as A, a and 0, runs cut to one: `McCarthy-87` has the shape `AaAa-0`."""
     kinds = ["A" if c.isupper() else "a" if c.isalpha() else "0" if c.isdigit() else c for c in word]
