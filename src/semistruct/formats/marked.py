@@ -18,7 +18,7 @@ from semistruct.tokens import WORDS, tokenize
 
 UNKNOWN_MARK = "?"
 CUTS = ("split", "widen", "refuse")
-LONGEST_TEXT = 10_000_000  # characters of one sequence
+LONGEST_TEXT = 2_000_000  # characters of one sequence
 
 
 @dataclass
