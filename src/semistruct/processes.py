@@ -23,7 +23,7 @@ from typing import IO, Any, Self, TypeVar
 from semistruct import threads
 from semistruct.errors import SemistructError
 
-PATIENCE = 3.0  # seconds of work in one process after which starting others pays
+PATIENCE = 5.0  # seconds of processor time in one process after which starting others pays
 AHEAD = 2  # parts under way for each process
 START = "import sys; sys.path[:] = sys.argv[1:]; from semistruct.processes import serve; serve()"
 
@@ -55,9 +55,9 @@ def in_order(
             if crew is None and n > 1 and spent >= PATIENCE:
                 crew = stack.enter_context(Crew(elsewhere or function, n))
             if crew is None or not crew.ready:
-                began = time.perf_counter()
+                began = time.process_time()
                 answer = function(part)
-                spent += time.perf_counter() - began
+                spent += time.process_time() - began
                 yield kept, answer
                 continue
             under_way.append((kept, crew.submit(part)))
