@@ -166,10 +166,10 @@ def check_labels(labels: Any, n_tokens: int, where: str) -> None:
 
 
 def _check_tokens(tokens: Sequence[Any]) -> None:
-    """Refuse tokens that are not texts or tuples of texts, and empty ones; those that are repeated are seen once."""
-    kinds = set(map(type, tokens))
-    distinct = set(tokens) if kinds == {str} else tokens
-    for token in distinct:
+    """Refuse tokens that are not texts or tuples of texts, and empty ones."""
+    if {*map(type, tokens)} == {str} and all(map(str.strip, tokens)):
+        return
+    for token in tokens:
         columns = (token,) if isinstance(token, str) else token
         if not isinstance(columns, tuple) or not all(isinstance(column, str) for column in columns):
             raise DataError(f"a token must be a string or a tuple of strings, not {quoted(token)}")

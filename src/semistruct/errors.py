@@ -54,6 +54,10 @@ class RuleWarning(UserWarning):
         super().__init__(problem if sequence is None else f"sequence {sequence}: {problem}")
         self.problem, self.sequence = problem, sequence
 
+    def __reduce__(self) -> tuple[type["RuleWarning"], tuple[object, ...]]:
+        """Warnings come from other processes, too."""
+        return type(self), (self.problem, self.sequence)
+
     def at(self, place: str) -> "RuleWarning":
         """The same warning with another name for the sequence, such as its file and line."""
         return RuleWarning(f"{place}: {self.problem}")
@@ -72,6 +76,9 @@ class UncertainWarning(RuleWarning):
             f"{it} not certain to have them"
         )
         self.uncertain, self.sequences = uncertain, sequences
+
+    def __reduce__(self) -> tuple[type[RuleWarning], tuple[object, ...]]:
+        return type(self), (self.uncertain, self.sequences)
 
 
 def quoted(value: object) -> str:

@@ -6,10 +6,8 @@ cache.  `python -m semistruct.warming search switching` compiles these parts.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Thread
@@ -20,6 +18,7 @@ from semistruct import threads
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.compiled import is_cached
+from semistruct.processes import end_with_parent
 from semistruct.rules import Rules
 from semistruct.search.best import find_best, tracked
 from semistruct.search.bound_kernels import sharpen
@@ -72,15 +71,7 @@ def warming(*parts: str) -> Iterator[None]:
         child.wait()
 
 
-def _end_with_parent() -> None:
-    """End when the process that started this one is gone, however it ended."""
-    parent = os.getppid()
-    while os.getppid() == parent:
-        time.sleep(0.5)
-    os._exit(1)
-
-
 if __name__ == "__main__":
-    Thread(target=_end_with_parent, daemon=True).start()
+    Thread(target=end_with_parent, daemon=True).start()
     for name in sys.argv[1:]:
         PARTS[name][1]()

@@ -34,6 +34,7 @@ from semistruct.cli.options import (
     Reading,
     RulesFile,
     Trust,
+    Writing,
     grouped,
     rules_of,
     searching_here,
@@ -70,6 +71,11 @@ each with an optional window such as lower[-1..1]; begin, end, places, position,
 lexicon(FILE) look at the whole sequence; steps(punctuation) has separate transition weights after punctuation.
 vectors(FILE), with a window if you like, is for word vectors; python(MODULE:FUNCTION) calls FUNCTION(tokens, t).
 Example: -f default -f 'lexicon(names.txt)'"""
+
+PREDICT_EPILOG = """Example: semistruct predict refs.model new.txt --to inline -o labelled.txt
+
+With --resume, an interrupted command goes on where it stopped when it is given again:
+semistruct predict refs.model large.txt -o labelled.txt --resume"""
 
 RULES_EPILOG = """Example: semistruct rules citations --on refs.tsv
 
@@ -170,13 +176,11 @@ def methods(
     print_result(describing.describe(name), as_json, describing.description_report)
 
 
-@app.command(epilog="Example: semistruct predict refs.model new.txt --to inline -o labelled.txt")
+@app.command(epilog=PREDICT_EPILOG)
 @grouped
 def predict(
     model: ModelFile,
     inputs: Annotated[list[str] | None, Argument(help="files to label; default, and for '-': standard input")] = None,
-    to: Annotated[str | None, Option(help="output format; default: that of the input, inline for plain text")] = None,
-    output: Annotated[str, Option("--output", "-o", help="file to write; '-' is standard output")] = "-",
     corpus_rules: Annotated[
         bool, Option("--corpus-rules", help="obey the corpus rules too; the corpus is the whole input")
     ] = False,
@@ -188,13 +192,15 @@ def predict(
         Option(min=1, help="give this many labellings of each sequence with their scores (only with --to jsonl)"),
     ] = None,
     *,
+    writing: Writing,
     accepting: Accepting,
     obeying: Obeying,
     reading: Reading,
 ) -> None:
-    """Label sequences with a model."""
+    """Label sequences with a model: files of any size, on all cores."""
     from semistruct.cli import labelling
 
+    to, output = writing.to, writing.output
     for written in (output, accepting.rest):
         refuse_overwriting(written, [model, *(inputs or []), obeying.rules])
     accepting.check(to, output, {"--corpus-rules": corpus_rules, "--n-best": n_best is not None})
@@ -204,9 +210,11 @@ def predict(
     if corpus_rules and n_best is not None:
         raise ParameterError("--corpus-rules gives one labelling of the whole input and cannot go with --n-best")
     wanted = labelling.Wanted(corpus_rules, confidence, n_best)
-    labelling.predict(
-        model, inputs or ["-"], reading, obeying, to=to, output=output, wanted=wanted, accepting=accepting
-    )
+    if writing.resume:
+        for name, given in (("--corpus-rules", corpus_rules), ("--accept", accepting.accept is not None)):
+            if given:
+                raise ParameterError(f"--resume cannot go with {name}, for which the whole input is needed")
+    labelling.predict(model, inputs or ["-"], reading, obeying, writing=writing, wanted=wanted, accepting=accepting)
 
 
 @app.command(cls=OptionalNumber, epilog="Example: semistruct evaluate refs.model test.tsv --errors")

@@ -2,48 +2,37 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
 from itertools import chain, islice
-from math import nan
 from pathlib import Path
 from typing import Any
 
 from semistruct import metrics
 from semistruct.cli import notices
+from semistruct.cli.answering import Answering, Placed, Told, Wanted, answered
 from semistruct.cli.kinds import check_order
 from semistruct.cli.mistakes import mistakes, mistakes_report
-from semistruct.cli.options import Accepting, Obeying, Reading
+from semistruct.cli.options import Accepting, Obeying, Reading, Writing, trusting
 from semistruct.cli.output import table
+from semistruct.cli.progress import counting
+from semistruct.cli.resuming import Part, origin, refuse_unresumable
 from semistruct.cli.trusting import Split, measured, measured_report
-from semistruct.corpus import Confidence, Corpus, Example, Labelling, Labels
-from semistruct.errors import DataError, RuleWarning, UncertainWarning, quoted
+from semistruct.corpus import Corpus, Example, Labelling, Labels
+from semistruct.errors import DataError, DataWarning, quoted
 from semistruct.files import source_name
 from semistruct.fitting.data import label_codes
 from semistruct.formats import FORMATS, Stream, named_after, stream, write
 from semistruct.labels import scheme_of
 from semistruct.looks import Look
 from semistruct.rules import Rules
-from semistruct.warming import warming
 
 CHUNK = 2000  # sequences labelled at a time
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """What is asked of labels.
-
-    corpus      obey corpus rules too, for the whole input
-    confidence  add how sure the model is of each label
-    n_best      give this many labellings of each sequence
-    """
-
-    corpus: bool = False
-    confidence: bool = False
-    n_best: int | None = None
+CHUNK_TOKENS = 200_000  # and tokens, but for one sequence
 
 
 def predict(
@@ -52,41 +41,92 @@ def predict(
     reading: Reading,
     obeying: Obeying,
     *,
-    to: str | None,
-    output: str,
+    writing: Writing,
     wanted: Wanted,
     accepting: Accepting,
 ) -> None:
     """Label the inputs one chunk at a time, so that they may be larger than memory."""
-    rules = obeying.obeyed()
+    rules, output = obeying.obeyed(), writing.output
     check_order(model, inputs)
+    if writing.resume:
+        refuse_unresumable(inputs, output, model)
     for path in inputs:
         notices.tell(notices.of_tags(path, reading.format, reading.encoding))
     estimator = obeying.loaded(model)
+    obeyed = estimator.model_.rules_to_obey(rules)
     promise, split = None, Split(accepting.by, scheme_of(estimator.classes_))
     if accepting.accept is not None:
-        obeyed = rules is not False and estimator.model_.rules_to_obey(rules) is not None
-        promise = estimator.promise(accepting.accept, by=accepting.by, rules=obeyed and rules)
+        promise = estimator.promise(accepting.accept, by=accepting.by, rules=obeyed is not None and rules)
     options = replace(reading.cutting(estimator.tokens_), scheme=None).options()
     first = _opened(inputs[0], options)
     streams = chain([(inputs[0], first)], ((path, _opened(path, options)) for path in inputs[1:]))
-    target = to or natural_format(first.format, output)
-    examples = _read(streams, estimator.look_)
-    if promise is None:
-        labelled = _labelled(estimator, examples, rules, wanted)
-    else:
-        answers = _accepted(estimator, examples, rules, promise)
-        if accepting.rest is None:
-            labelled = split.marked(answers)
+    target = writing.to or natural_format(first.format, output)
+    examples, ask = _read(streams, estimator.look_), Answering(estimator, obeyed, wanted, promise)
+    if writing.resume:
+        made_from = origin(model, inputs, reading, rules, {"--to": target, **wanted.options()})
+        _resume(ask, examples, Part(output, made_from, target, reading.scheme), obeying, writing.quiet)
+        return
+    with counting(writing.quiet or output == "-") as show, closing(_answered(ask, examples, obeying, show)) as answers:
+        labelled: Iterator[Example]
+        if promise is None:
+            labelled = (_labelled(*one, wanted) for one in answers)
+        elif accepting.rest is None:
+            labelled = split.marked(_accepted(answers))
         else:
-            form = to or natural_format(first.format, accepting.rest)
-            labelled = split.sure_ones(answers, accepting.rest, format=form, scheme=reading.scheme)
+            form = writing.to or natural_format(first.format, accepting.rest)
+            labelled = split.sure_ones(_accepted(answers), accepting.rest, format=form, scheme=reading.scheme)
+        try:
+            write(labelled, output, target, scheme=reading.scheme)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("the output is not complete" if output == "-" else "") from None
+    if promise is not None:
+        split.tell(promise.text)
+
+
+def _resume(ask: Answering, examples: Iterator[Placed], part: Part, obeying: Obeying, quiet: bool) -> None:
+    """Label what is not yet in the part, which becomes the output."""
+    before = part.reached.sequences
+    told = Told(before, part.reached.uncertain)
     try:
-        write(labelled, output, target, scheme=reading.scheme)
-        if promise is not None:
-            split.tell(promise.text)
+        with part.continued(), counting(quiet) as show, trusting(obeying.trust):
+            show(before, before)
+            chunks = _chunks(islice(examples, before, None))
+            with closing(answered(ask, chunks, obeying.jobs, told)) as answers:
+                for chunk in answers:
+                    part.add((_labelled(*one, ask.wanted) for one in chunk), told.uncertain)
+                    show(part.reached.sequences, before)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("the output is not complete" if output == "-" else "") from None
+        raise KeyboardInterrupt(part.kept) from None
+
+
+def _answered(
+    ask: Answering, examples: Iterator[Placed], obeying: Obeying, show: Callable[[int, int], None] | None = None
+) -> Generator[tuple[Example, Any]]:
+    """The examples, each with what was found for it; `show` is told how many there are so far."""
+    done = 0
+    with (
+        trusting(obeying.trust),
+        closing(answered(ask, _chunks(examples, ask.wanted.corpus), obeying.jobs, Told())) as answers,
+    ):
+        for chunk in answers:
+            yield from chunk
+            done += len(chunk)
+            if show is not None:
+                show(done, 0)
+
+
+def _chunks(examples: Iterator[Placed], whole: bool = False) -> Iterator[list[Placed]]:
+    """The examples in lists of bearable size, or all in one."""
+    chunk: list[Placed] = []
+    tokens = 0
+    for one in examples:
+        chunk.append(one)
+        tokens += len(one[1])
+        if not whole and (len(chunk) >= CHUNK or tokens >= CHUNK_TOKENS):
+            yield chunk
+            chunk, tokens = [], 0
+    if chunk:
+        yield chunk
 
 
 def _opened(path: str, options: dict[str, Any]) -> Stream:
@@ -94,14 +134,26 @@ def _opened(path: str, options: dict[str, Any]) -> Stream:
     return stream(path, **options, may_be_empty=path == "-")
 
 
-def _read(streams: Iterable[tuple[str, Stream]], look: Look | None) -> Iterator[tuple[str, Example]]:
+def _read(streams: Iterable[tuple[str, Stream]], look: Look | None) -> Iterator[Placed]:
     """The sequences with the names of their files."""
     for path, examples in streams:
+        before = _state(path)
         first = list(islice(examples, CHUNK))
         if look is not None:
             look.warn_of_difference(source_name(path), [example.tokens for example in first])
         for example in chain(first, examples):
             yield source_name(path), example
+        if _state(path) != before:
+            problem = "has changed while it was read; the labels may be those of old and new content"
+            warnings.warn(f"{source_name(path)}: {problem}", DataWarning, stacklevel=2)
+
+
+def _state(path: str) -> tuple[int, int] | None:
+    """What shows that a file has changed: its size and time; None for what is no file."""
+    if path == "-" or not os.path.isfile(path):
+        return None
+    about = os.stat(path)
+    return about.st_size, about.st_mtime_ns
 
 
 def natural_format(format: str, output: str) -> str:
@@ -109,82 +161,16 @@ def natural_format(format: str, output: str) -> str:
     return named_after(output) or FORMATS[format].answer or format
 
 
-def _labelled(
-    estimator: Any, examples: Iterator[tuple[str, Example]], rules: Rules | bool, wanted: Wanted
-) -> Iterator[Example]:
-    """The examples, which come with the names of their files, with the labels of the model."""
-    obeyed, told = estimator.model_.rules_to_obey(rules), Told()
-    with warming(*(() if obeyed is None else ("search",))):
-        while part := list(islice(examples, None if wanted.corpus else CHUNK)):
-            with told.naming([example.where(source) for source, example in part]):
-                found = _best(estimator, [example.tokens for _, example in part], obeyed, wanted)
-            for (_, example), best in zip(part, found, strict=True):
-                several = None if wanted.n_best is None else best
-                yield replace(example, labels=best[0].labels, confidence=best[0].confidence, n_best=several)
-    told.sum_up()
+def _labelled(example: Example, best: list[Labelling], wanted: Wanted) -> Example:
+    """The example with the labels of the model."""
+    several = None if wanted.n_best is None else best
+    return replace(example, labels=best[0].labels, confidence=best[0].confidence, n_best=several)
 
 
-def _accepted(
-    estimator: Any, examples: Iterator[tuple[str, Example]], rules: Rules | bool, promise: Any
-) -> Iterator[tuple[Example, Any]]:
+def _accepted(answers: Iterable[tuple[Example, Any]]) -> Iterator[tuple[Example, Any]]:
     """The examples with the labels of the model, and what of them is sure."""
-    obeyed, told = estimator.model_.rules_to_obey(rules), Told()
-    with warming(*(() if obeyed is None else ("search",))):
-        while part := list(islice(examples, CHUNK)):
-            with told.naming([example.where(source) for source, example in part]):
-                X = [example.tokens for _, example in part]
-                found = estimator.accept(X, promise, rules=obeyed is not None and obeyed)
-            for (_, example), labels, sure in zip(part, found.labels, found.sure, strict=True):
-                yield replace(example, labels=labels), sure
-    told.sum_up()
-
-
-def _best(estimator: Any, X: list[Any], obeyed: Rules | None, wanted: Wanted) -> list[list[Labelling]]:
-    """The best labellings of each sequence, one unless more are wanted; a single one has no score."""
-    under: Any = False if obeyed is None else obeyed
-    if wanted.n_best is None:
-        found = [[(labels, nan)] for labels in estimator.predict(X, rules=under, corpus=wanted.corpus)]
-    else:
-        found = estimator.predict(X, rules=under, n_best=wanted.n_best)
-    if not wanted.confidence:
-        return [[Labelling(*one) for one in best] for best in found]
-    pairs = [(x, labels) for x, best in zip(X, found, strict=True) for labels, _ in best]
-    sure = iter(estimator.sureness([x for x, _ in pairs], [labels for _, labels in pairs], rules=under))
-    return [[Labelling(*one, _confidence(next(sure))) for one in best] for best in found]
-
-
-def _confidence(sure: Any) -> Confidence:
-    return Confidence(sure.token.tolist(), sure.block.tolist(), sure.sequence)
-
-
-class Told:
-    """What warnings have told of sequences, chunk by chunk.
-
-    sequences, uncertain  how many there were, and how many of them are not certain to have the best labels
-    """
-
-    def __init__(self) -> None:
-        self.sequences = self.uncertain = 0
-
-    @contextmanager
-    def naming(self, places: list[str]) -> Iterator[None]:
-        """Warnings about rules name sequences by their file and line instead of their number."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", RuleWarning)
-            yield
-        self.sequences += len(places)
-        for warning in (warning.message for warning in caught):
-            if isinstance(warning, UncertainWarning):
-                self.uncertain += warning.uncertain
-                continue
-            if isinstance(warning, RuleWarning) and warning.sequence is not None:
-                warning = warning.at(places[warning.sequence])
-            warnings.warn(warning, stacklevel=3)
-
-    def sum_up(self) -> None:
-        """One line for all chunks."""
-        if self.uncertain:
-            warnings.warn(UncertainWarning(self.uncertain, self.sequences), stacklevel=3)
+    for example, (labels, sure) in answers:
+        yield replace(example, labels=labels), sure
 
 
 def evaluate(
@@ -205,9 +191,10 @@ def evaluate(
         _refuse_unseen(gold, estimator.model_.labels)
     notices.tell(notices.of_evaluation(estimator, gold))
     began = time.perf_counter()
-    predicted = [example.labels for example in _labelled(estimator, ((gold.source, e) for e in gold), rules, Wanted())]
-    seconds = time.perf_counter() - began
     obeyed = estimator.model_.rules_to_obey(rules)
+    ask = Answering(estimator, obeyed, Wanted())
+    predicted = [best[0].labels for _, best in _answered(ask, ((gold.source, e) for e in gold), obeying)]
+    seconds = time.perf_counter() - began
     counted = estimator.model_.rules if obeyed is None else obeyed
     broken = None if counted is None else _broken(counted, gold, predicted, estimator.model_.labels)
     try:

@@ -12,7 +12,7 @@ from semistruct.corpus import Corpus
 from semistruct.errors import DataWarning, quoted, some_of
 from semistruct.files import read_lines
 from semistruct.fitting.data import is_known
-from semistruct.formats import SAMPLE_LINES, detect, named_after
+from semistruct.formats import SAMPLE_LINES, beginning, detect, named_after
 from semistruct.looks import Look
 from semistruct.rules import Rules
 
@@ -82,7 +82,7 @@ def of_tags(path: str | Path, format: str | None, encoding: str) -> Iterator[str
     if format is not None or not Path(path).is_file() or named_after(path):
         return
     lines = list(islice(read_lines(path, encoding), SAMPLE_LINES))
-    if detect("".join(lines)) != "inline":
+    if detect(beginning(lines)) != "inline":
         return
     filled = [line for line in lines if line.strip()]
     tagged = sum(detect(line) == "inline" for line in filled)

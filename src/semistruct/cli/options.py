@@ -39,7 +39,7 @@ MetricName = Annotated[
     str | None,
     Option("--metric", help="what parameters are chosen by: token, sequence (whole sequences) or span; default: token"),
 ]
-Jobs = Annotated[int | None, Option(min=1, help="number of threads; default: all cores; does not change the result")]
+Jobs = Annotated[int | None, Option(min=1, help="number of cores to use; default: all; does not change the result")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="show no progress")]
 AsJson = Annotated[bool, Option("--json", help="print one JSON object")]
 
@@ -200,6 +200,18 @@ class Obeying:
 
 
 @dataclass(frozen=True)
+class Writing:
+    """Where labels go, and in what form."""
+
+    to: Annotated[str | None, Option(help="output format; default: that of the input, inline for plain text")] = None
+    output: Annotated[str, Option("--output", "-o", help="file to write; '-' is standard output")] = "-"
+    resume: Annotated[
+        bool, Option("--resume", help="keep what is done in OUTPUT.part, and go on from there the next time")
+    ] = False
+    quiet: Quiet = False
+
+
+@dataclass(frozen=True)
 class Accepting:
     """Which answers need no second look."""
 
@@ -244,11 +256,18 @@ def searching_here(features: list[str] | None) -> Iterator[None]:
             sys.path.remove(folder)
 
 
+@contextmanager
+def trusting(modules: list[str] | None) -> Iterator[None]:
+    """These modules are found in the current folder too."""
+    with searching_here([f"python({module})" for module in modules or ()]):
+        yield
+
+
 def load_trusting(model: Path, trust: list[str] | None) -> SequenceLabeller:
     """The estimator in a model file, which may call functions of the modules `trust`."""
     from semistruct.methods import load
 
-    with searching_here([f"python({module})" for module in trust or ()]):
+    with trusting(trust):
         return load(model, trust=trust or ())
 
 

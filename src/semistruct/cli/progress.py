@@ -1,7 +1,8 @@
-"""The progress of a fit or a transfer, on a terminal; silent when standard error is not one."""
+"""The progress of a fit, of labelling or of a transfer, on a terminal; silent when standard error is not one."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -23,6 +24,20 @@ def watching(quiet: bool) -> Iterator[Watch | None]:
                 dev = f"  dev {progress.details['dev_score']:.1%}"
 
         yield show if update else None
+
+
+@contextmanager
+def counting(quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Gives a function that is told how many sequences are done, and how many of them were done before."""
+    with status_line("reading", quiet) as update:
+        began = time.perf_counter()
+
+        def show(done: int, before: int) -> None:
+            if update:
+                speed = (done - before) / max(time.perf_counter() - began, 1e-9)
+                update(f"{done:,} sequences" + (f"  {speed:,.0f} per second" if done > before else "  read again"))
+
+        yield show
 
 
 @contextmanager

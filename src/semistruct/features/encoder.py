@@ -114,6 +114,7 @@ class Encoder:
 
     def fit(self, X: Sequence[Any]) -> SequenceBatch:
         """Add the features of X to the vocabulary and encode X."""
+        self._source.forget()
 
         def rows() -> Rows:
             self._rows = self._numbered()

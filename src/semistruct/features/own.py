@@ -39,7 +39,10 @@ class Dense(NamedTuple):
 
 
 class Lookup(Protocol):
-    """Where names get their numbers; -1 stands for a name that is not known."""
+    """Where names get their numbers; -1 stands for a name that is not known; if `grow`, all become known."""
+
+    @property
+    def grow(self) -> bool: ...
 
     def numbers(self, names: Iterable[str]) -> np.ndarray: ...
 

@@ -7,15 +7,17 @@ numbers of the names it found, then, when all of them are known, `rows` for wher
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import partial
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from semistruct.batch import ranges, starts
 from semistruct.features.functions import called
+from semistruct.features.memory import Memory
 from semistruct.features.own import Dense, Entries, Gathered, Lookup
 from semistruct.features.templates import Features
 
@@ -61,6 +63,9 @@ class Given:
 
     n_kinds = 1
 
+    def forget(self) -> None:
+        """Nothing is remembered."""
+
     def window(self, name: str) -> range:
         return range(1)
 
@@ -90,7 +95,13 @@ class Templated:
     def __init__(self, features: Features) -> None:
         self.templates = features.compile()
         self.n_kinds = self.templates.n_kinds
+        self.forget()
         self.windows = {label: window for label, window, _ in (*self.templates.words, *self.templates.vectors)}
+
+    def forget(self) -> None:
+        """Names will have other numbers."""
+        self._words = Memory[Any, tuple[int, ...]]()
+        self._values = {label: Memory[str, int]() for label, _ in self.templates.sequences}
 
     def window(self, name: str) -> range:
         return self.windows.get(split_name(name)[0], range(1))
@@ -102,12 +113,10 @@ class Templated:
         own = Gathered()
         X = self._parted(X, own)
         distinct = dict.fromkeys(chain.from_iterable(X))
-        by_word = _Names.of([self._word_names(token) for token in distinct], look)
-        by_block = [
-            _Names.of([names for x in X[a : a + BLOCK] for names in self._sequence_names(x)], look)
-            for a in range(0, len(X), BLOCK)
-        ]
         self._call(X, own)
+        by_word = (self._new_words if look.grow else self._known_words)(distinct, look)
+        named = self._new_names if look.grow else self._known_names
+        by_block = [named(X[a : a + BLOCK], look) for a in range(0, len(X), BLOCK)]
         numbered = own.numbered(look)
         number = {token: i for i, token in enumerate(distinct)}
         seen = _Seen(np.array([len(x) for x in X]), np.fromiter((number[t] for x in X for t in x), np.int32))
@@ -120,13 +129,50 @@ class Templated:
             chain(numbered.dense(place.first), vectors),
         )
 
-    def _blocks(self, seen: _Seen, by_word: _Names, by_block: list[_Names], rows: Rows) -> Iterator[Block]:
+    def _blocks(self, seen: _Seen, by_word: _Names, by_block: list[list[_Names]], rows: Rows) -> Iterator[Block]:
         """The features of templates, a block at a time."""
-        for k, by_token in enumerate(by_block):
+        for k, found in enumerate(by_block):
             part = seen.part(k * BLOCK, (k + 1) * BLOCK)
             once = [*self._laid_out(part, by_word, rows)]
-            owner, names = by_token.known()
-            yield Block(len(part.word), [*once, (owner, rows.first[names])])
+            for owner, names in (one.known() for one in found):
+                once.append((owner, rows.first[names]))
+            yield Block(len(part.word), once)
+
+    def _new_words(self, distinct: Iterable[Any], look: Lookup) -> _Names:
+        """The names of the word templates of each distinct token, which get numbers as they are met."""
+        names = [self._word_names(token) for token in distinct]
+        return _Names.of(names, look.numbers(chain.from_iterable(names)))
+
+    def _known_words(self, distinct: Collection[Any], look: Lookup) -> _Names:
+        """The same for names that have their numbers: each is made and looked up once."""
+
+        def of_words(tokens: Collection[Any]) -> Iterator[tuple[int, ...]]:
+            names = [self._word_names(token) for token in tokens]
+            numbers = iter(look.numbers(chain.from_iterable(names)).tolist())
+            return (tuple(n for n in islice(numbers, len(own)) if n >= 0) for own in names)
+
+        words = self._words.of(distinct, of_words)
+        by_word = [words[token] for token in distinct]
+        return _Names.of(by_word, np.fromiter(chain.from_iterable(by_word), np.int32))
+
+    def _new_names(self, X: list[list[Any]], look: Lookup) -> list[_Names]:
+        """The names of the other templates of each token, which get numbers as they are met."""
+        names = [own for x in X for own in self._sequence_names(x)]
+        return [_Names.of(names, look.numbers(chain.from_iterable(names)))]
+
+    def _known_names(self, X: list[list[Any]], look: Lookup) -> list[_Names]:
+        """The same for names that have their numbers, one template at a time: each is made and looked up once."""
+        out = []
+        for label, template in self.templates.sequences:
+            sizes, values = list[int](), list[str]()
+            for x in X:
+                found = template(x)  # not kept: many small lists keep the garbage collector busy
+                sizes.extend(map(len, found))
+                values.extend(chain.from_iterable(found))
+            numbers = self._values[label].of({*values}, partial(_numbers_of, look, label))
+            known = np.fromiter(map(numbers.__getitem__, values), np.int32, len(values))
+            out.append(_Names(np.array(sizes, np.int32), known))
+        return out
 
     def _parted(self, X: Sequence[Any], own: Gathered) -> list[list[Any]]:
         """The tokens without the features that stand beside them, which go to `own`."""
@@ -184,15 +230,14 @@ class Templated:
 
 @dataclass(frozen=True)
 class _Names:
-    """The names that words, or tokens, have, as numbers end to end; sizes says how many each has."""
+    """The names that words, or tokens, have, as numbers end to end, -1 for unknown ones; sizes: how many each has."""
 
     sizes: np.ndarray
     numbers: np.ndarray
 
     @classmethod
-    def of(cls, names: list[list[str]], look: Lookup) -> _Names:
-        sizes = np.fromiter(map(len, names), np.int32, len(names))
-        return cls(sizes, look.numbers(chain.from_iterable(names)).astype(np.int32))
+    def of(cls, groups: Sequence[Any], numbers: np.ndarray) -> _Names:
+        return cls(np.fromiter(map(len, groups), np.int32, len(groups)), numbers.astype(np.int32))
 
     def known(self) -> Pairs:
         """The (owner, number) of the names that have a number."""
@@ -226,6 +271,10 @@ def split_name(name: str) -> tuple[str, str]:
     match = LABEL.match(name)
     label = match.group() if match else ""
     return label, name[len(label) + 1 :]
+
+
+def _numbers_of(look: Lookup, label: str, values: Iterable[str]) -> list[int]:
+    return look.numbers(f"{label}={value}" for value in values).tolist()
 
 
 def _owners(groups: Sequence[Any]) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import chain, islice
 from typing import TextIO
@@ -12,18 +12,32 @@ from typing import TextIO
 from semistruct.corpus import Corpus, Example, Token
 from semistruct.errors import DataError, meant, quoted
 from semistruct.files import PathLike, checked_encoding, read_lines, source_name
-from semistruct.formats.base import FORMATS, Format, naming_sequence
+from semistruct.formats.base import FORMATS, Format, naming_sequence, put
 from semistruct.formats.detection import detect, named_after
 from semistruct.formats.marked import UNKNOWN_MARK, Reader
 from semistruct.labels import convert
 from semistruct.tokens import WORDS, checked_tokens
 
-__all__ = ["FORMATS", "UNKNOWN_MARK", "Format", "Stream", "detect", "named_after", "read", "stream", "write"]
+__all__ = [
+    "FORMATS",
+    "UNKNOWN_MARK",
+    "Format",
+    "Stream",
+    "Written",
+    "beginning",
+    "detect",
+    "form_named",
+    "named_after",
+    "read",
+    "stream",
+    "write",
+]
 
 for _module in pkgutil.iter_modules(__path__, f"{__name__}."):
     import_module(_module.name)
 
 SAMPLE_LINES = 2000  # enough to meet the end of a long sequence
+SAMPLE_CHARACTERS = 4_000_000
 
 
 class Stream(Iterator[Example]):
@@ -99,7 +113,7 @@ def stream(
     if format is None:
         format, examples = _recognised(path, encoding, reader)
     else:
-        examples = _named(format).read(path, encoding, reader)
+        examples = form_named(format).read(path, encoding, reader)
     first = list(islice(examples, 1))
     if not first and not may_be_empty:
         raise DataError.at(source, None, "the file is empty: it has no sequences")
@@ -110,8 +124,17 @@ def _recognised(path: PathLike, encoding: str, reader: Reader) -> tuple[str, Ite
     """The format of a text file by its content, and its sequences."""
     lines = read_lines(path, encoding)
     sample = list(islice(lines, SAMPLE_LINES))
-    format = detect("".join(sample))
+    format = detect(beginning(sample))
     return format, FORMATS[format].parse(chain(sample, lines), reader)
+
+
+def beginning(sample: Iterable[str]) -> str:
+    """The text of the first lines of a file, but not all of lines that are very long."""
+    out, left = [], SAMPLE_CHARACTERS
+    for line in sample:
+        out.append(line[:left])
+        left -= len(out[-1])
+    return "".join(out)
 
 
 def write(
@@ -128,27 +151,49 @@ def write(
     """
     if not isinstance(examples, Iterable):
         raise DataError(f"{quoted(examples)} is not a corpus, nor a list of examples")
-    form = _named(format)
+    form = form_named(format)
     checked_encoding(encoding)
-    form.write(_prepared(examples, form, scheme), target, encoding)
+    form.write(Written(form, scheme).prepared(examples), target, encoding)
 
 
-def _prepared(examples: Iterable[Example], form: Format, scheme: str | None) -> Iterator[Example]:
-    """The examples with labels in the scheme; refuses tokens with other numbers of columns than those before."""
-    width = 0
-    for i, example in enumerate(examples):
-        if not isinstance(example, Example):
-            raise DataError(f"sequence {i} is {quoted(example)}, expected an Example")
-        own = 1 if isinstance(example.tokens[0], str) else len(example.tokens[0])
-        width = width or own
-        with naming_sequence(i):
-            if form.in_columns and own != width:
-                raise DataError(f"{own} columns, but the sequences before it have {width}; use jsonl instead")
-            example = _converted(example, scheme)
-        yield example
+@dataclass
+class Written:
+    """A file that is being written, and how far it is.
+
+    sequences  how many it has
+    width      the number of columns of its tokens, 0 if it has none
+    """
+
+    form: Format
+    scheme: str | None = None
+    sequences: int = 0
+    width: int = 0
+
+    def prepared(self, examples: Iterable[Example]) -> Iterator[Example]:
+        """The examples with labels in the scheme; refuses tokens with other numbers of columns than those before."""
+        for i, example in enumerate(examples, self.sequences):
+            if not isinstance(example, Example):
+                raise DataError(f"sequence {i} is {quoted(example)}, expected an Example")
+            own = 1 if isinstance(example.tokens[0], str) else len(example.tokens[0])
+            self.width = self.width or own
+            with naming_sequence(i):
+                if self.form.in_columns and own != self.width:
+                    problem = f"{own} columns, but the sequences before it have {self.width}; use jsonl instead"
+                    raise DataError(problem)
+                example = _converted(example, self.scheme)
+            self.sequences = i + 1
+            yield example
+
+    def add(self, examples: Iterable[Example], out: TextIO) -> None:
+        """Write more sequences, in UTF-8, behind those of a file whose format is end to end."""
+        for i, example in enumerate(self.prepared(examples), self.sequences):
+            with naming_sequence(i):
+                text = self.form.render(example)
+            put(text, i, out, "utf-8")
 
 
-def _named(format: str) -> Format:
+def form_named(format: str) -> Format:
+    """The format of that name."""
     if not isinstance(format, str) or format not in FORMATS:
         raise DataError(f"there is no format {quoted(format)}; {meant(format, FORMATS)}")
     return FORMATS[format]

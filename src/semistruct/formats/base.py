@@ -68,6 +68,7 @@ class Format:
     in_columns   whether all tokens of a file have equally many columns
     ending       files whose names end so are in this format, whatever they contain
     answer       the format in which labels are given back for files of this one, None for the same
+    end_to_end   whether the text of a file is that of its sequences, so that more can be written behind them
     """
 
     name: ClassVar[str]
@@ -75,6 +76,7 @@ class Format:
     in_columns: ClassVar[bool] = False
     ending: ClassVar[str | None] = None
     answer: ClassVar[str | None] = None
+    end_to_end: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -110,17 +112,7 @@ class Format:
         """Write sequences to a path, an open stream, or standard output ("-" or None)."""
         with _opened(target, encoding) as out:
             for i, text in enumerate(self.pieces(examples)):
-                # Reading takes the first of these for a byte order mark, and skips it.
-                if i == 0 and text.startswith("\ufeff") and checked_encoding(encoding) == "utf-8":
-                    text = "\ufeff" + text
-                if "\0" in text:
-                    problem = "the NUL character cannot be written in this format; use jsonl instead"
-                    raise DataError(f"sequence {i}: {problem}")
-                try:
-                    out.write(text)
-                except UnicodeEncodeError as err:
-                    problem = f"{quoted(err.object[err.start])} cannot be written in the encoding {err.encoding}"
-                    raise DataError(f"sequence {i}: {problem}") from None
+                put(text, i, out, encoding)
 
 
 class LineFormat(Format):
@@ -137,6 +129,21 @@ class LineFormat(Format):
     def parse_line(self, line: str, number: int, reader: Reader) -> Example:
         """The sequence on a line; its errors need not say where."""
         raise NotImplementedError
+
+
+def put(text: str, i: int, out: IO[str], encoding: str) -> None:
+    """Write the text of sequence i of a file."""
+    # Reading takes the first of these for a byte order mark, and skips it.
+    if i == 0 and text.startswith("\ufeff") and checked_encoding(encoding) == "utf-8":
+        text = "\ufeff" + text
+    if "\0" in text:
+        problem = "the NUL character cannot be written in this format; use jsonl instead"
+        raise DataError(f"sequence {i}: {problem}")
+    try:
+        out.write(text)
+    except UnicodeEncodeError as err:
+        problem = f"{quoted(err.object[err.start])} cannot be written in the encoding {err.encoding}"
+        raise DataError(f"sequence {i}: {problem}") from None
 
 
 @contextmanager

@@ -28,6 +28,7 @@ UNMARKED = {"id", "index"}  # columns that are no fields
 class CsvTexts(Format):
     name = "csv-texts"
     rank = 31
+    end_to_end = False
 
     def looks_like(self, sample: Sample) -> bool:
         header = header_of(sample)

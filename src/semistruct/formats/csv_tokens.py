@@ -25,6 +25,7 @@ from semistruct.formats.tables import LABELS, SEQUENCES, TOKENS, Header, header_
 class CsvTokens(Format):
     name = "csv"
     rank = 30
+    end_to_end = False
     in_columns = True
 
     def looks_like(self, sample: Sample) -> bool:

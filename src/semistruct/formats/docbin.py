@@ -37,6 +37,7 @@ def load_spacy() -> Any:
 class DocBin(Format):
     name = "spacy"
     rank = 100  # never asked: it is known by its ending
+    end_to_end = False
     ending = ".spacy"
     answer = "inline"
 

@@ -51,6 +51,7 @@ class JsonArray(JsonLines):
     name = "json"
     rank = 18
     in_array = True
+    end_to_end = False
 
     def looks_like(self, sample: Sample) -> bool:
         return sample.is_array

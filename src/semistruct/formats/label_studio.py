@@ -29,6 +29,7 @@ class LabelStudio(Records):
     name = "label-studio"
     rank = 10
     in_array = True
+    end_to_end = False
     read_keys = ("data", "annotations", *OWN)
 
     def looks_like(self, sample: Sample) -> bool:

@@ -18,6 +18,7 @@ from semistruct.tokens import WORDS, tokenize
 
 UNKNOWN_MARK = "?"
 CUTS = ("split", "widen", "refuse")
+LONGEST_TEXT = 2_000_000  # characters of one sequence
 
 
 @dataclass
@@ -56,6 +57,9 @@ class Reader:
         marks    None means that nothing is labelled
         offsets  of the tokens, if the file gives them
         """
+        if len(text) > LONGEST_TEXT:
+            problem = f"a text of {len(text):,} characters, a sequence may have {LONGEST_TEXT:,}"
+            raise DataError(f"{problem}; cut it into sequences, one on each line")
         cut_by = self.tokens if offsets is None else None
         how = self.cut_tokens or ("split" if offsets is None else "refuse")
         offsets = tokenize(text, self.tokens)[1] if offsets is None else offsets
