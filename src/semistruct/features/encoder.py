@@ -184,7 +184,8 @@ def _entries(found: Found, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarr
 
 def _distinct(block: Block, n_features: int) -> tuple[np.ndarray, np.ndarray]:
     """How many features each token of a block has, and the features, increasing."""
-    token, row = (np.concatenate(part) for part in zip(*block.pairs, strict=True))
+    nothing = np.empty(0, np.int64), np.empty(0, np.int64)
+    token, row = (np.concatenate(part) for part in zip(nothing, *block.pairs, strict=True))
     matrix = csr_array((np.ones(len(row), np.int8), (token, row)), shape=(block.n_tokens, n_features))
     matrix.sum_duplicates()
     return np.diff(matrix.indptr), matrix.indices.astype(np.int32, copy=False)
