@@ -18,7 +18,7 @@ from semistruct.chain.inference import decode
 from semistruct.datasets import make_citations
 from semistruct.engines.shards import Shard, shard_of
 from semistruct.engines.sharing import SharedLearner, Sharing, rematch, shares
-from semistruct.errors import EngineError, ParameterError
+from semistruct.errors import DataError, EngineError, ParameterError
 from semistruct.fitting.annealing import MatchByScore
 from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.state import State
@@ -207,6 +207,22 @@ def test_an_actor_that_is_lost_comes_back(cluster, monkeypatch):
         found = fitted(engine="ray", actors=2)
     assert len(killed) == 2
     np.testing.assert_array_equal(found.model_.weights.tokens, expected.model_.weights.tokens)
+
+
+def in_words(n):
+    if n == 13:
+        raise DataError("thirteen is refused")
+    return f"number {n}"
+
+
+@needs_ray
+def test_a_cluster_answers_in_order(cluster):
+    from semistruct.engines.cluster import in_order_on
+
+    parts = ((str(n), n) for n in range(13))
+    assert list(in_order_on("ray", in_words, parts)) == [(str(n), f"number {n}") for n in range(13)]
+    with pytest.raises(DataError, match="thirteen is refused"):
+        list(in_order_on("ray", in_words, ((n, n) for n in range(14))))
 
 
 @needs_ray

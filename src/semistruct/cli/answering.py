@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from math import nan
 from typing import Any, NamedTuple
 
+from semistruct.cli.options import Obeying
 from semistruct.corpus import Confidence, Example, Labelling
+from semistruct.engines.cluster import in_order_on
 from semistruct.errors import RuleWarning, UncertainWarning
 from semistruct.processes import in_order
 from semistruct.rules import Rules
@@ -126,12 +128,16 @@ class Told:
 
 
 def answered(
-    ask: Answering, chunks: Iterable[list[Placed]], jobs: int | None, told: Told
+    ask: Answering, chunks: Iterable[list[Placed]], obeying: Obeying, told: Told
 ) -> Generator[list[tuple[Example, Any]]]:
     """The sequences of each chunk with what was found for them; `told` hears the warnings, in order."""
     parts = ((chunk, [example.tokens for _, example in chunk]) for chunk in chunks)
     with warming(*(() if ask.obeyed is None else ("search",))):
-        for chunk, answers in in_order(ask, parts, 1 if ask.wanted.corpus else jobs, ask.on_one_core()):
+        if obeying.engine is None or ask.wanted.corpus:
+            found = in_order(ask, parts, 1 if ask.wanted.corpus else obeying.jobs, ask.on_one_core())
+        else:
+            found = in_order_on(obeying.engine, ask.on_one_core(), parts)
+        for chunk, answers in found:
             told.tell(answers.warnings, [example.where(source) for source, example in chunk])
             yield [(example, one) for (_, example), one in zip(chunk, answers.found, strict=True)]
     told.sum_up()

@@ -23,6 +23,7 @@ from semistruct.cli.options import (
     Accepting,
     AsJson,
     BesideModel,
+    Engine,
     Features,
     Jobs,
     Labelled,
@@ -135,6 +136,7 @@ def train(
     beside: BesideModel,
     seed: Annotated[int | None, Option(help="seed of the order in which examples are visited; default: 0")] = None,
     jobs: Jobs = None,
+    engine: Engine = None,
     reading: Reading,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -157,6 +159,7 @@ def train(
         "metric": metric,
         "random_state": seed,
         "n_jobs": jobs,
+        "engine": engine,
     }
     params |= training.settings_of(settings or [])
     with searching_here(features):

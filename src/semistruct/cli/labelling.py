@@ -91,7 +91,7 @@ def _resume(ask: Answering, examples: Iterator[Placed], part: Part, obeying: Obe
         with part.continued(), counting(quiet) as show, trusting(obeying.trust):
             show(before, before)
             chunks = _chunks(islice(examples, before, None))
-            with closing(answered(ask, chunks, obeying.jobs, told)) as answers:
+            with closing(answered(ask, chunks, obeying, told)) as answers:
                 for chunk in answers:
                     part.add((_labelled(*one, ask.wanted) for one in chunk), told.uncertain)
                     show(part.reached.sequences, before)
@@ -106,7 +106,7 @@ def _answered(
     done = 0
     with (
         trusting(obeying.trust),
-        closing(answered(ask, _chunks(examples, ask.wanted.corpus), obeying.jobs, Told())) as answers,
+        closing(answered(ask, _chunks(examples, ask.wanted.corpus), obeying, Told())) as answers,
     ):
         for chunk in answers:
             yield from chunk

@@ -39,6 +39,10 @@ MetricName = Annotated[
     str | None,
     Option("--metric", help="what parameters are chosen by: token, sequence (whole sequences) or span; default: token"),
 ]
+Engine = Annotated[
+    str | None,
+    Option(metavar="ADDRESS", help="share the work: 'ray' with actors here, ray://HOST:PORT with those of a cluster"),
+]
 Jobs = Annotated[int | None, Option(min=1, help="number of cores to use; default: all; does not change the result")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="show no progress")]
 AsJson = Annotated[bool, Option("--json", help="print one JSON object")]
@@ -184,6 +188,7 @@ class Obeying:
     no_rules: Annotated[bool, Option("--no-rules", help="do not obey the rules of the model")] = False
     trust: Trust = None
     jobs: Jobs = None
+    engine: Engine = None
 
     def obeyed(self) -> Rules | bool:
         """The rules of the file, those of the model (True), or none (False)."""

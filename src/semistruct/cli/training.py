@@ -27,7 +27,7 @@ BEFORE = ("rule", "before", "after")  # columns of tables in the report
 SHOWN = 8  # rules that a table of the report shows
 OPTIONS = {  # for parameters with an option of their own
     "C": "-C", "features": "--features (-f)", "rules": "--rules (-r)", "select": "--select",
-    "metric": "--metric", "random_state": "--seed", "n_jobs": "--jobs",
+    "metric": "--metric", "random_state": "--seed", "n_jobs": "--jobs", "engine": "--engine",
 }  # fmt: skip
 
 

@@ -9,25 +9,33 @@ from __future__ import annotations
 import os
 import socket
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from semistruct.engines.shards import Rematch, Shard, shard_of
 from semistruct.engines.sharing import SharedLearner, Sharing, rematch, shares
-from semistruct.errors import EngineError
+from semistruct.errors import EngineError, ParameterError, quoted
 from semistruct.fitting.annealing import MatchByScore, MatchBySlack
 from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.task import Task
+from semistruct.params import an_engine
 from semistruct.rules import Rules
 
 PATIENCE = 5.0  # seconds until a cluster must have answered
+AHEAD = 2  # parts under way for each core
 STARTS = 3  # of an actor, until its loss is taken for a fault of its own
 INSTALL = "Ray is not installed: pip install 'semistruct[ray]'"
 STAYS_HERE = {"include_dashboard": False, "logging_level": "error", "log_to_driver": False}
+
+
+Kept = TypeVar("Kept")
+Part = TypeVar("Part")
+Answer = TypeVar("Answer")
 
 
 def loaded() -> Any:
@@ -44,6 +52,8 @@ def loaded() -> Any:
 @contextmanager
 def connected(engine: str) -> Iterator[Any]:
     """Ray, ready to be used; what was started here is stopped at the end."""
+    if not an_engine.test(engine):
+        raise ParameterError(f"the engine {quoted(engine)} must be {an_engine.words}")
     ray = loaded()
     ours = not ray.is_initialized()
     if ours and engine == "ray":
@@ -145,6 +155,39 @@ def shared(
         sharing = Sharing(task, own, Actors(ray, task, own, rules, replace(match, n_jobs=1)))
         limits = {name: getattr(learner, name) for name in ("n_labels", "tol", "max_passes", "seed", "n_jobs", "watch")}
         yield SharedLearner(**limits, sharing=sharing), rematch(sharing, match)
+
+
+def in_order_on(
+    engine: str, function: Callable[[Part], Answer], parts: Iterable[tuple[Kept, Part]]
+) -> Iterator[tuple[Kept, Answer]]:
+    """What is kept of each part, and the answer of `function` to the rest of it, found by the cluster, in order.
+
+    Ray repeats what a lost process had to do.
+    """
+    under_way: deque[tuple[Kept, Any]] = deque()
+    with connected(engine) as ray:
+        answer, given = ray.remote(num_cpus=1)(_called), ray.put(function)
+        room = AHEAD * int(ray.cluster_resources().get("CPU", 1))
+
+        def first() -> tuple[Kept, Answer]:
+            kept, found = under_way.popleft()
+            try:
+                return kept, ray.get(found)
+            except ray.exceptions.RayTaskError as err:
+                raise err.as_instanceof_cause() from None
+            except ray.exceptions.RayError as err:
+                raise EngineError(f"{engine}: the cluster has failed: {_first_line(err)}") from None
+
+        for kept, part in parts:
+            under_way.append((kept, answer.remote(given, part)))
+            if len(under_way) > room:
+                yield first()
+        while under_way:
+            yield first()
+
+
+def _called(function: Callable[[Part], Answer], part: Part) -> Answer:
+    return function(part)
 
 
 def _first_line(err: Exception) -> str:
