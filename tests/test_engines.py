@@ -209,20 +209,14 @@ def test_an_actor_that_is_lost_comes_back(cluster, monkeypatch):
     np.testing.assert_array_equal(found.model_.weights.tokens, expected.model_.weights.tokens)
 
 
-def in_words(n):
-    if n == 13:
-        raise DataError("thirteen is refused")
-    return f"number {n}"
-
-
 @needs_ray
 def test_a_cluster_answers_in_order(cluster):
     from semistruct.engines.cluster import in_order_on
 
-    parts = ((str(n), n) for n in range(13))
-    assert list(in_order_on("ray", in_words, parts)) == [(str(n), f"number {n}") for n in range(13)]
-    with pytest.raises(DataError, match="thirteen is refused"):
-        list(in_order_on("ray", in_words, ((n, n) for n in range(14))))
+    letters = "abcdefghijklm"
+    assert list(in_order_on("ray", str.upper, enumerate(letters))) == list(enumerate(letters.upper()))
+    with pytest.raises(DataError, match="rules"):
+        list(in_order_on("ray", Rules.from_text, enumerate(["rules: []", "rules: 5"])))
 
 
 @needs_ray
