@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semistruct.batch import ranges, starts
+from semistruct.batch import Growing, ranges, starts
 from semistruct.features.functions import called
 from semistruct.features.own import Dense, Entries, Gathered, Lookup
 from semistruct.features.templates import Features
@@ -103,10 +103,7 @@ class Templated:
         X = self._parted(X, own)
         distinct = dict.fromkeys(chain.from_iterable(X))
         by_word = _Names.of([self._word_names(token) for token in distinct], look)
-        by_block = [
-            _Names.of([names for x in X[a : a + BLOCK] for names in self._sequence_names(x)], look)
-            for a in range(0, len(X), BLOCK)
-        ]
+        by_token = self._by_token(X, look)
         self._call(X, own)
         numbered = own.numbered(look)
         number = {token: i for i, token in enumerate(distinct)}
@@ -115,18 +112,30 @@ class Templated:
         place = rows()
         vectors = self._vectors(seen, list(distinct), [(v, int(place.first[v])) for v in wide])
         return Found(
-            self._blocks(seen, by_word, by_block, place),
+            self._blocks(seen, by_word, by_token, place),
             numbered.entries(place.first),
             chain(numbered.dense(place.first), vectors),
         )
 
-    def _blocks(self, seen: _Seen, by_word: _Names, by_block: list[_Names], rows: Rows) -> Iterator[Block]:
+    def _by_token(self, X: list[list[Any]], look: Lookup) -> _Names:
+        """The names of sequence templates, looked up a block at a time, as texts take much room."""
+        sizes, numbers = Growing(np.int32), Growing(np.int32)
+        for a in range(0, len(X), BLOCK):
+            block = _Names.of([names for x in X[a : a + BLOCK] for names in self._sequence_names(x)], look)
+            sizes.add(block.sizes)
+            numbers.add(block.numbers)
+        return _Names(sizes.whole(), numbers.whole())
+
+    def _blocks(self, seen: _Seen, by_word: _Names, by_token: _Names, rows: Rows) -> Iterator[Block]:
         """The features of templates, a block at a time."""
-        for k, by_token in enumerate(by_block):
-            part = seen.part(k * BLOCK, (k + 1) * BLOCK)
-            once = [*self._laid_out(part, by_word, rows)]
-            owner, names = by_token.known()
-            yield Block(len(part.word), [*once, (owner, rows.first[names])])
+        token = name = 0
+        for a in range(0, len(seen.lengths), BLOCK):
+            part = seen.part(token, seen.lengths[a : a + BLOCK])
+            sizes = by_token.sizes[token : token + len(part.word)]
+            numbers = by_token.numbers[name : name + int(sizes.sum())]
+            owner, names = _Names(sizes, numbers).known()
+            yield Block(len(part.word), [*self._laid_out(part, by_word, rows), (owner, rows.first[names])])
+            token, name = token + len(sizes), name + len(numbers)
 
     def _parted(self, X: Sequence[Any], own: Gathered) -> list[list[Any]]:
         """The tokens without the features that stand beside them, which go to `own`."""
@@ -207,11 +216,9 @@ class _Seen:
     lengths: np.ndarray
     word: np.ndarray
 
-    def part(self, first: int, last: int) -> _Seen:
-        """Some of the sequences."""
-        lengths = self.lengths[first:last]
-        begin = int(self.lengths[:first].sum())
-        return _Seen(lengths, self.word[begin : begin + int(lengths.sum())])
+    def part(self, first: int, lengths: np.ndarray) -> _Seen:
+        """The sequences of these lengths from token `first` on."""
+        return _Seen(lengths, self.word[first : first + int(lengths.sum())])
 
     def beside(self, offset: int) -> tuple[np.ndarray, np.ndarray]:
         """The tokens that have another one so far to their right, and the words of these."""
