@@ -83,6 +83,26 @@ class SequenceBatch:
         )
 
 
+class Growing:
+    """An array that grows at its end in place: pieces that are put together later would need twice the room."""
+
+    def __init__(self, dtype: type) -> None:
+        self._array: np.ndarray = np.empty(0, dtype)
+        self._size = 0
+
+    def add(self, piece: np.ndarray) -> None:
+        end = self._size + len(piece)
+        if end > len(self._array):
+            self._array.resize(end + end // 4, refcheck=False)
+        self._array[self._size : end] = piece
+        self._size = end
+
+    def whole(self) -> np.ndarray:
+        """The array, which grows no more."""
+        self._array.resize(self._size, refcheck=False)
+        return self._array
+
+
 def starts(lengths: np.ndarray) -> np.ndarray:
     """Offsets of pieces of these lengths laid end to end: [0, l0, l0 + l1, ...]."""
     out = np.zeros(len(lengths) + 1, np.int64)

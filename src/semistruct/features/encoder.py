@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from semistruct.batch import SequenceBatch, starts
+from semistruct.batch import Growing, SequenceBatch, starts
 from semistruct.errors import DataError, quoted
 from semistruct.features.own import LISTS, Lookup
 from semistruct.features.sources import Block, Found, Given, Rows, Templated, split_name
@@ -150,7 +150,7 @@ class Encoder:
         n_features = max(self.n_features, 1)
         indptr, indices, values = _entries(found, (int(lengths.sum()), n_features))
         return SequenceBatch(
-            indptr=indptr.astype(np.int64),
+            indptr=indptr.astype(np.int64, copy=False),
             indices=indices.astype(np.int32, copy=False),
             values=np.ones(1) if (values == 1).all() else values,
             offsets=starts(lengths),
@@ -162,16 +162,19 @@ class Encoder:
 
 def _entries(found: Found, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(indptr, indices, values) of all features (columns) of all tokens."""
-    blocks = [_distinct(block, shape[1]) for block in found.once]
-    indptr = starts(np.concatenate([size for size, _ in blocks] or [np.zeros(shape[0], np.int64)]))
-    indices = np.concatenate([row for _, row in blocks] or [np.empty(0, np.int32)])
-    blocks.clear()
-    token, row, value = found.valued
+    sizes, rows = Growing(np.int32), Growing(np.int32)
+    for block in found.once:
+        size, row = _distinct(block, shape[1])
+        sizes.add(size)
+        rows.add(row)
+    size, indices = sizes.whole(), rows.whole()
+    indptr = starts(size if len(size) else np.zeros(shape[0], np.int64))
+    token, columns, value = found.valued
     dense = list(found.dense)
     if not len(token) and not dense:
         return indptr, indices, np.ones(1)
     matrix = csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
-    matrix += csr_array((value, (token, row)), shape=shape)  # the rows of each kind are different ones
+    matrix += csr_array((value, (token, columns)), shape=shape)  # the rows of each kind are different ones
     for tokens, first, vectors in dense:
         n, width = vectors.shape
         columns = np.tile(np.arange(first, first + width, dtype=np.int32), n)

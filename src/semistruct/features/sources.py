@@ -131,8 +131,10 @@ class Templated:
 
     def _blocks(self, seen: _Seen, by_word: _Names, by_block: list[list[_Names]], rows: Rows) -> Iterator[Block]:
         """The features of templates, a block at a time."""
+        token = 0
         for k, found in enumerate(by_block):
-            part = seen.part(k * BLOCK, (k + 1) * BLOCK)
+            part = seen.part(token, seen.lengths[k * BLOCK : (k + 1) * BLOCK])
+            token += len(part.word)
             once = [*self._laid_out(part, by_word, rows)]
             for owner, names in (one.known() for one in found):
                 once.append((owner, rows.first[names]))
@@ -252,11 +254,9 @@ class _Seen:
     lengths: np.ndarray
     word: np.ndarray
 
-    def part(self, first: int, last: int) -> _Seen:
-        """Some of the sequences."""
-        lengths = self.lengths[first:last]
-        begin = int(self.lengths[:first].sum())
-        return _Seen(lengths, self.word[begin : begin + int(lengths.sum())])
+    def part(self, first: int, lengths: np.ndarray) -> _Seen:
+        """The sequences of these lengths from token `first` on."""
+        return _Seen(lengths, self.word[first : first + int(lengths.sum())])
 
     def beside(self, offset: int) -> tuple[np.ndarray, np.ndarray]:
         """The tokens that have another one so far to their right, and the words of these."""

@@ -229,6 +229,7 @@ class PathMethod(SequenceLabeller):
         except KeyboardInterrupt:
             self.stop_ = "interrupted"
             warnings.warn("interrupted: the model is the best point so far", stacklevel=2)
+        run.state.extra = {}  # the dual variables of a large pool take much room
         self._finish(task, points, judge, run.state)
         self.model_ = self._weighed(self.model_, trust, n_labelled, dev)
         if self.calibrates:

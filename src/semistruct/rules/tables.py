@@ -42,6 +42,7 @@ from semistruct.threads import spread
 
 PER = {None: ITSELF, "tokens": PER_TOKEN, "sequences": PER_SEQUENCE}
 ANY_LENGTH = 2**31 - 1
+PART = 10_000  # sequences that are counted at once
 BITS = 62  # tests per number when sets of tests are compared
 
 
@@ -147,26 +148,32 @@ class RuleTables:
         """The costs of `event_price`."""
         return self.costs(self.event_price)
 
-    def count(self, y: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
-        """(n, K): every count of every sequence, labelled y (n_tokens,)."""
-        counts = np.zeros((len(self), self.n_terms))
-        spread(count_sequences, np.arange(len(self)), self.events, self.offsets, y, self.room, counts, n_jobs=n_jobs)
+    def count(self, y: np.ndarray, n_jobs: int | None = None, part: slice = slice(None)) -> np.ndarray:
+        """(n, K): every count of every sequence, or of a part of them, where all are labelled y (n_tokens,)."""
+        offsets = self._offsets(part)
+        counts = np.zeros((len(offsets) - 1, self.n_terms))
+        spread(count_sequences, np.arange(len(counts)), self.events, offsets, y, self.room, counts, n_jobs=n_jobs)
         return counts
 
-    def excess(self, y: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
+    def excess(self, y: np.ndarray, n_jobs: int | None = None, part: slice = slice(None)) -> np.ndarray:
         """(n, terms of instance rules): how far the value of a term lies outside its range."""
-        t, counts = self.targets, self.count(y, n_jobs)
-        counts[:, t["per"] == PER_TOKEN] /= np.diff(self.offsets)[:, None]
+        t, counts = self.targets, self.count(y, n_jobs, part)
+        counts[:, t["per"] == PER_TOKEN] /= np.diff(self._offsets(part))[:, None]
         values, t = counts[:, self.instance], t[self.instance]
         matters = (t["needs"] < 0) | (counts[:, t["needs"]] > 0)
         matters &= (t["bars"] < 0) | (counts[:, t["bars"]] == 0)
         return np.maximum(np.maximum(values - t["high"], t["low"] - values), 0.0) * matters
 
+    def _offsets(self, part: slice) -> np.ndarray:
+        first, last, _ = part.indices(len(self))
+        return self.offsets[first : last + 1]
+
     def broken(self, y: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
         """(n, number of rules): where the labels of a sequence break an instance rule."""
         out = np.zeros((len(self), len(self.rules)), bool)
-        for k, column in zip(self.instance, self.excess(y, n_jobs).T, strict=True):
-            out[:, self.rule_of[k]] |= column > 0
+        for part in (slice(a, a + PART) for a in range(0, len(self), PART)):
+            for k, column in zip(self.instance, self.excess(y, n_jobs, part).T, strict=True):
+                out[part, self.rule_of[k]] |= column > 0
         return out
 
 
@@ -230,11 +237,19 @@ def _targets(rules: Sequence[Rule], found: Sequence[tuple[int, Term]], others: d
 
 
 class _Test(NamedTuple):
-    """Term k counts what has a label, or a pair of labels, of the mask, at the tokens `where`; None for all."""
+    """Term k counts what has a label, or a pair of labels, of the mask, at the tokens `where` (bits); None for all."""
 
     term: int
     mask: np.ndarray
     where: np.ndarray | None
+
+    @classmethod
+    def of(cls, term: int, mask: np.ndarray, where: np.ndarray | None) -> _Test:
+        return cls(term, mask, None if where is None else np.packbits(where))
+
+    def places(self, n: int) -> np.ndarray:
+        """(n,): whether each token is tested."""
+        return np.ones(n, bool) if self.where is None else np.unpackbits(self.where, count=n).view(bool)
 
 
 class Builder:
@@ -304,10 +319,10 @@ class Builder:
         return where if self._only is None else self._only if where is None else self._only & where
 
     def at_tokens(self, k: int, having: np.ndarray, where: np.ndarray | None = None) -> None:
-        self._tokens.append(_Test(k, having, self._also(where)))
+        self._tokens.append(_Test.of(k, having, self._also(where)))
 
     def at_steps(self, k: int, pairs: np.ndarray, where: np.ndarray | None = None) -> None:
-        self._steps.append(_Test(k, pairs, self._also(where)))
+        self._steps.append(_Test.of(k, pairs, self._also(where)))
 
     def of_lengths(self, k: int, having: np.ndarray, least: int, most: int | None) -> None:
         longest = ANY_LENGTH if most is None else most
@@ -353,7 +368,7 @@ def _classes(
     some = [test for test in tests if test.where is not None]
     codes = np.zeros((n, max(-(-len(some) // BITS), 1)), np.int64)
     for q, test in enumerate(some):
-        codes[test.where, q // BITS] |= 1 << (q % BITS)
+        codes[test.places(n), q // BITS] |= 1 << (q % BITS)
     distinct, of = np.unique(codes, axis=0 if codes.shape[1] > 1 else None, return_inverse=True)
     distinct = distinct.reshape(-1, codes.shape[1])
     cells, terms, tested = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], np.zeros((len(distinct), n_terms), bool)
