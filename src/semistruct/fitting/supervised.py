@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +29,7 @@ from semistruct.fitting.data import (
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
 from semistruct.fitting.measure import Measure
+from semistruct.fitting.ranked import can_rank, learn_ranking
 from semistruct.fitting.trust import Trust
 from semistruct.model import Model
 from semistruct.params import check_params, seed_from
@@ -116,8 +118,13 @@ class SupervisedMethod(SequenceLabeller):
                 quiet = self.learner(len(labels))
                 found = learned_without(quiet, batch, known, self.C_ * weight, parts, learned.start)
             for part, chain in found:
-                yield Asked(Model(labels, encoder, chain), [X[i] for i in part], [y[i] for i in part])
+                yield Asked.of(Model(labels, encoder, chain), (X, y), part.tolist())
 
+        if self.ranks and can_rank(X, y):
+            asked = list(without())
+            ranking = learn_ranking(self.model_, asked, self.n_jobs)
+            self.model_ = replace(self.model_, ranker=ranking.ranker)
+            without = partial(ranking.apart, asked)
         if self.calibrates:
             self.model_ = calibrated(self.model_, dev, without, self.probabilistic, self.n_jobs)
         return self
