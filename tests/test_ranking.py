@@ -18,7 +18,7 @@ from semistruct.labels import Span
 from semistruct.ranking import learning
 from semistruct.ranking.features import of_block, of_order
 from semistruct.ranking.learning import Lists, Objective, helps, learn
-from semistruct.ranking.ranker import Ranker, Record
+from semistruct.ranking.ranker import SIZE, Ranker, Record
 from semistruct.rules import AtMostOnce
 
 LABELS = ("a", "b", "c")
@@ -178,7 +178,7 @@ def test_all_ways_to_ask_agree(model):
     best = model.predict(X)
     many = model.predict(X, n_best=40)
     assert [rows[0][0] for rows in many] == best
-    for k in (1, 2, 20):
+    for k in (1, 2, 10):
         few = model.predict(X, n_best=k)
         assert few == [rows[:k] for rows in many]
         assert all(a[1] >= b[1] for rows in few for a, b in pairwise(rows))
@@ -232,7 +232,9 @@ def test_each_sequence_is_asked_about_with_a_ranker_that_has_not_seen_it(model):
     assert len({id(one.model.ranker) for one in found}) == 3
     for one in found:
         rest = np.array([k for other in asked if other.numbers != one.numbers for k in other.numbers])
-        lists = Lists.of([X[i] for i in rest], [Y[i] for i in rest], bare.predict_k([X[i] for i in rest], 20), "plain")
+        lists = Lists.of(
+            [X[i] for i in rest], [Y[i] for i in rest], bare.predict_k([X[i] for i in rest], SIZE), "plain"
+        )
         weights = dict(zip(lists.names, learning.learn_weights(lists), strict=True))
         for name, weight in one.model.ranker.weights.items():
             assert_allclose(weight, weights[name], rtol=0, atol=0.01)
@@ -304,7 +306,7 @@ def test_train_and_dump_tell(tmp_path, run):
     rows = [zip(*pair, strict=True) for pair in zip(X, Y, strict=True)]
     text = "\n\n".join("\n".join(f"{token}\t{label}" for token, label in row) for row in rows)
     (tmp_path / "train.tsv").write_text(text, encoding="utf-8")
-    out, line = tmp_path / "m.model", "the 20 best labellings are ranked once more: 60 of 60 held-out sequences better"
+    out, line = tmp_path / "m.model", "the 10 best labellings are ranked once more: 60 of 60 held-out sequences better"
     code, told, _ = run("train", tmp_path / "train.tsv", "-o", out, "-m", "ssvm", "-C", "0.5", "--features", "word")
     assert code == 0
     assert line in told

@@ -95,12 +95,12 @@ def _answers(asked: Asked, exact: bool, n_jobs: int | None, *, under_rules: bool
     return cases(scores, found, asked.y, scheme_of(model.labels))
 
 
-def parts_of(n: int, seed: int, *, costly: bool = False) -> list[np.ndarray]:
+def parts_of(n: int, seed: int, n_parts: int = PARTS, *, costly: bool = False) -> list[np.ndarray]:
     """The parts of n sequences to hold out, none if there is nothing left to learn from."""
     order = np.random.default_rng(seed).permutation(n)
     if n >= ONE_PART_FROM:
         return [order[:ONE_PART]]
-    parts = np.array_split(order, min(PARTS, n)) if n > 1 else []
+    parts = np.array_split(order, min(n_parts, n)) if n > 1 else []
     return parts[:COSTLY] if costly else parts
 
 

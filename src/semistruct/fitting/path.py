@@ -34,7 +34,7 @@ from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
 from semistruct.fitting.measure import Measure
 from semistruct.fitting.points import Judge, Point
-from semistruct.fitting.ranked import NO_RANKING, Ranking, can_rank, complete, learn_ranking
+from semistruct.fitting.ranked import FEW_PARTS, NO_RANKING, Ranking, can_rank, complete, learn_ranking
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.fitting.trust import Trust, strength_by_labels
@@ -253,7 +253,7 @@ class PathMethod(SequenceLabeller):
         """A ranker for the model, none after an interruption."""
         whole = complete(data[1])
         learner, (batch, known, weight) = self._start_learner(len(task.labels)), task.labelled
-        parts = parts_of(len(whole), seed_from(self.random_state))
+        parts = parts_of(len(whole), seed_from(self.random_state), FEW_PARTS)
         try:
             found = learned_without(learner, batch, known, self.C_ * weight, parts) if self.stop_ == "finished" else ()
             models = ((Model(task.labels, task.encoder, chain), part) for part, chain in found)

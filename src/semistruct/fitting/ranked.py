@@ -22,6 +22,7 @@ from semistruct.ranking.learning import Lists, learn
 from semistruct.ranking.ranker import SIZE, Ranker
 
 LEAST = 50  # labelled sequences
+FEW_PARTS = 3  # where models have to be learned for the ranker alone
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import numpy as np
 from semistruct.labels import Span, scheme_of, spans
 from semistruct.ranking.features import of_block, of_order
 
-SIZE = 20
-"""How many of the best labellings are ranked."""
+SIZE = 10
+"""How many of the best labellings are ranked; finding them takes time that grows with their number."""
 
 Made = TypeVar("Made")
 LARGEST = 1e100  # of a weight, so that no rating can become infinite
