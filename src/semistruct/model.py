@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,21 @@ from semistruct.chain.posterior import posterior
 from semistruct.features import Encoder
 from semistruct.labels import continuing, scheme_of
 from semistruct.prediction import decode_under, margins_under
+from semistruct.ranking.ranker import Ranker
 from semistruct.rules import Rules
 from semistruct.rules.tables import RuleTables
 
 CHUNK = 20_000  # sequences encoded at a time, which bounds the memory needed to label very many
+
+
+class Part(NamedTuple):
+    """Some of the sequences to label, encoded; the number of the first one, the rules for them, and the ranker."""
+
+    first: int
+    X: Sequence[Any]
+    batch: SequenceBatch
+    tables: RuleTables | None
+    ranker: Ranker | None
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,7 @@ class Model:
 
     rules        the rules it was learned with, which predictions can be made to obey
     calibration  how right it is, None if nobody has asked
+    ranker       chooses among the best labellings under `rules`, or without rules if there are none
     """
 
     labels: tuple[str, ...]
@@ -37,6 +49,7 @@ class Model:
     weights: ChainWeights
     rules: Rules | None = None
     calibration: Calibration | None = None
+    ranker: Ranker | None = None
 
     def compact(self) -> Model:
         """The same model without the features whose weights are all 0."""
@@ -57,23 +70,23 @@ class Model:
         """The best labelling of each sequence; under the instance rules of `rules`, and with corpus=True under all."""
         names = np.array(self.labels, object)
         out: list[list[str]] = []
-        for first, batch, tables in self._encoded(X, rules, size=max(len(X), 1) if corpus else CHUNK):
-            if tables is None:
-                path, _ = decode(batch, self.weights, n_jobs=n_jobs)
-            else:
-                path = decode_under(batch, self.weights, tables, corpus=corpus, first=first, n_jobs=n_jobs).labels[0]
-            out.extend(labels.tolist() for labels in batch.split(names[path]))
+        for part in self._encoded(X, rules, size=max(len(X), 1) if corpus else CHUNK):
+            path = self._best(part, 1, n_jobs, corpus=corpus)[0][0]
+            out.extend(labels.tolist() for labels in part.batch.split(names[path]))
         return out
 
     def predict_k(
         self, X: Sequence[Any], k: int, n_jobs: int | None = None, rules: Rules | None = None
     ) -> list[list[tuple[list[str], float]]]:
-        """The k best labellings of each sequence with their scores, fewer if there are not as many."""
+        """The k best labellings of each sequence with their scores, fewer if there are not as many.
+
+        A ranker adds its ratings to the scores, and orders only as many as it also ranks for `predict`.
+        """
         names = np.array(self.labels, object)
         out = []
-        for first, batch, tables in self._encoded(X, rules, size=max(CHUNK // k, 1)):
-            paths, scores = self._best(batch, tables, k, first, n_jobs)
-            for i, (a, b) in enumerate(pairwise(batch.offsets)):
+        for part in self._encoded(X, rules, size=max(CHUNK // k, 1)):
+            paths, scores = self._best(part, k, n_jobs)
+            for i, (a, b) in enumerate(pairwise(part.batch.offsets)):
                 ranked = zip(paths[:, a:b], scores[i].tolist(), strict=True)
                 out.append([(names[path].tolist(), score) for path, score in ranked if score > -np.inf])
         return out
@@ -81,18 +94,18 @@ class Model:
     def margins(self, X: Sequence[Any], n_jobs: int | None = None, rules: Rules | None = None) -> np.ndarray:
         """(n, 2): the score of the best labelling, and by how much it beats the second best."""
         out = [np.empty((0, 2))]
-        for first, batch, tables in self._encoded(X, rules):
-            _, scores = self._best(batch, tables, 2, first, n_jobs)
+        for part in self._encoded(X, rules):
+            _, scores = self._best(part, 2, n_jobs)
             out.append(np.column_stack([scores[:, 0], scores[:, 0] - scores[:, 1]]))
         return np.concatenate(out)
 
     def scores(self, X: Sequence[Any], y: Sequence[Sequence[str | None]], n_jobs: int | None = None) -> np.ndarray:
         """(n,): the score of each labelling of y, in which None stands for the labels that score best there."""
         number, out = {label: k for k, label in enumerate(self.labels)}, [np.empty(0)]
-        for first, batch, _ in self._encoded(X):
-            rows = y[first : first + len(batch)]
+        for part in self._encoded(X):
+            rows = y[part.first : part.first + len(part.batch)]
             known = [UNKNOWN if label is None else number[label] for row in rows for label in row]
-            out.append(decode(batch, self.weights, known=np.array(known, np.int16), n_jobs=n_jobs)[1])
+            out.append(decode(part.batch, self.weights, known=np.array(known, np.int16), n_jobs=n_jobs)[1])
         return np.concatenate(out)
 
     def answers(
@@ -100,13 +113,10 @@ class Model:
     ) -> tuple[list[list[str]], list[Scores]]:
         """(the best labelling of each sequence, how sure the model is of it): `predict` and `sureness` at once."""
         names, labels, out = np.array(self.labels, object), list[list[str]](), list[Scores]()
-        for first, batch, tables in self._encoded(X, rules):
-            if tables is None:
-                path, _ = decode(batch, self.weights, n_jobs=n_jobs)
-            else:
-                path = decode_under(batch, self.weights, tables, first=first, n_jobs=n_jobs).labels[0]
-            labels.extend(row.tolist() for row in batch.split(names[path]))
-            out += self._sureness(batch, None if exact else tables, path, exact, n_jobs)
+        for part in self._encoded(X, rules):
+            path = self._best(part, 1, n_jobs)[0][0]
+            labels.extend(row.tolist() for row in part.batch.split(names[path]))
+            out += self._sureness(part.batch, None if exact else part.tables, path, exact, n_jobs)
         return labels, out
 
     def sureness(
@@ -125,9 +135,10 @@ class Model:
         exact=True it is the logarithm of the odds that the model alone sees, if its scores are those of probabilities.
         """
         number, out = {label: k for k, label in enumerate(self.labels)}, list[Scores]()
-        for first, batch, tables in self._encoded(X, None if exact else rules):
-            path = np.array([number[label] for row in y[first : first + len(batch)] for label in row], np.int16)
-            out += self._sureness(batch, tables, path, exact, n_jobs)
+        for part in self._encoded(X, None if exact else rules):
+            rows = y[part.first : part.first + len(part.batch)]
+            path = np.array([number[label] for row in rows for label in row], np.int16)
+            out += self._sureness(part.batch, part.tables, path, exact, n_jobs)
         return out
 
     def _sureness(
@@ -152,26 +163,34 @@ class Model:
     def marginals(self, X: Sequence[Any], n_jobs: int | None = None) -> list[np.ndarray]:
         """For each sequence (tokens, labels): the probability of each label, if scores are logarithms of it."""
         out: list[np.ndarray] = []
-        for _, batch, _ in self._encoded(X):
-            out += batch.split(posterior(batch, self.weights, n_jobs=n_jobs).marginal)
+        for part in self._encoded(X):
+            out += part.batch.split(posterior(part.batch, self.weights, n_jobs=n_jobs).marginal)
         return out
 
-    def _encoded(
-        self, X: Sequence[Any], rules: Rules | None = None, size: int = CHUNK
-    ) -> Iterator[tuple[int, SequenceBatch, RuleTables | None]]:
-        """The number of the first sequence of each chunk of `size`, the chunk, and the rules for it."""
+    def _encoded(self, X: Sequence[Any], rules: Rules | None = None, size: int = CHUNK) -> Iterator[Part]:
+        """Parts of `size` sequences."""
+        ranker = self.ranker if rules is self.rules else None
         for first in range(0, len(X), size):
-            part = X[first : first + size]
-            yield first, self.encoder.transform(part), None if rules is None else rules.compile(part, self.labels)
+            own = X[first : first + size]
+            tables = None if rules is None else rules.compile(own, self.labels)
+            yield Part(first, own, self.encoder.transform(own), tables, ranker)
 
-    def _best(
-        self, batch: SequenceBatch, tables: RuleTables | None, k: int, first: int, n_jobs: int | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """(labellings (k, n_tokens), scores (n, k)), best first."""
-        if tables is None:
-            return decode_k(batch, self.weights, k, n_jobs=n_jobs)
-        found = decode_under(batch, self.weights, tables, k=k, first=first, n_jobs=n_jobs)
-        return found.labels, found.values
+    def _best(self, part: Part, k: int, n_jobs: int | None, *, corpus: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """(labellings (k, n_tokens), scores (n, k)), best first; corpus rules leave nothing to rank."""
+        ranker = None if corpus else part.ranker
+        n = k if ranker is None else max(k, ranker.size)
+        if part.tables is not None:
+            how: dict[str, Any] = {"first": part.first, "corpus": corpus, "n_jobs": n_jobs}
+            under = decode_under(part.batch, self.weights, part.tables, k=n, **how)
+            found = under.labels, under.values
+        elif n == 1:
+            path, score = decode(part.batch, self.weights, n_jobs=n_jobs)
+            found = path[None], score[:, None]
+        else:
+            found = decode_k(part.batch, self.weights, n, n_jobs=n_jobs)
+        if ranker is not None:
+            found = ranker.rank(part.X, part.batch.offsets, self.labels, found)
+        return found[0][:k], found[1][:, :k]
 
     def heaviest(self, k: int) -> dict[str, list[tuple[str, float]]]:
         """For each label the k features of largest weight (in absolute value), heaviest first."""

@@ -1,7 +1,7 @@
 """Model files: one zip archive with two members, and nothing in it that could run.
 
     model.json           format version, method and its parameters, how text is cut, labels, feature names, rules,
-                         calibration, card
+                         calibration, ranker, card
     weights.safetensors  the weights, and vectors of words, as plain arrays
 
 A file is written under another name and moved to its place when it is complete.  Reading trusts nothing:
@@ -36,9 +36,10 @@ from semistruct.features.templates import named_functions
 from semistruct.features.vectors import WordVectors
 from semistruct.files import replacing
 from semistruct.model import Model
+from semistruct.ranking.ranker import Ranker
 from semistruct.rules import Function, Rules
 
-FORMAT = 4  # 1 had no tokens: text was cut into words; 2 had no checksums of the sequences; 3 had no calibration
+FORMAT = 5  # 1 had no tokens: text was cut into words; 2 no checksums of sequences; 3 no calibration; 4 no ranker
 MEMBERS = {"model.json", "weights.safetensors"}
 MAX_RATIO = 300  # `save` packs even weights that are all zero to no less than 1/230; a bomb is packed to 1/1000
 SMALL = 1 << 20  # below this size any ratio is harmless
@@ -62,6 +63,7 @@ def write_model(
         "widths": model.encoder.vocabulary.widths,
         "rules": None if model.rules is None else model.rules.to_dict(),
         "calibration": None if model.calibration is None else model.calibration.to_dict(),
+        "ranker": None if model.ranker is None else model.ranker.to_dict(),
         "card": {"semistruct": __version__, "created": datetime.now(UTC).isoformat(timespec="seconds"), **(card or {})},
     }
     # "surrogatepass": a token may hold half a character, and is read back as it was
@@ -97,6 +99,8 @@ def read_model(path: str | os.PathLike[str], trust: Collection[str] = ()) -> tup
             model = replace(model, rules=rules)
         if about["calibration"] is not None:
             model = replace(model, calibration=Calibration.from_dict(about["calibration"]))
+        if about["ranker"] is not None:
+            model = replace(model, ranker=Ranker.from_dict(about["ranker"]))
     return model, about
 
 

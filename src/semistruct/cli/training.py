@@ -108,6 +108,8 @@ def train(
     learned = {key: getattr(estimator, key + "_", None) for key in ("search", "stop", "history", "path", "explanation")}
     learned |= {part.attribute.rstrip("_"): getattr(estimator, part.attribute) for part in chosen.reports}
     learned["trust"] = estimator.trust_
+    ranker = estimator.model_.ranker
+    learned["ranking"] = None if ranker is None else ranker.text
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
 
@@ -237,6 +239,8 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
         for name, score in result[metric.key].items():
             if name != "train":
                 yield f"{metric.words} on {name}: {_share(score)}"
+    if result["ranking"]:
+        yield result["ranking"]
     if about.get("refit"):
         yield "then learned again from these and the dev data together, with what was chosen"
     if "train" in result["token_accuracy"]:

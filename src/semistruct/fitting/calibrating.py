@@ -10,7 +10,7 @@ this takes little time beside the path itself; their models are somewhat worse t
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -41,11 +41,29 @@ MOST = 1000  # sequences that models are asked about, and of the pool for models
 
 @dataclass(frozen=True)
 class Asked:
-    """Labelled sequences, and a model that has not learned from them."""
+    """Labelled sequences, and a model that has not learned from them.
+
+    numbers  of the sequences in the training data, none for others
+    """
 
     model: Model
     X: Sequence[Any]
     y: Sequence[Any]
+    numbers: Sequence[int] = ()
+
+    @classmethod
+    def of(cls, model: Model, data: Pairs, numbers: Sequence[int]) -> Asked:
+        """About these of the training data."""
+        X, y = data
+        return cls(model, [X[i] for i in numbers], [y[i] for i in numbers], numbers)
+
+    def take(self, rows: Sequence[int]) -> Asked:
+        """About some of the same sequences."""
+        X, y, numbers = ([column[k] for k in rows] for column in (self.X, self.y, self.numbers))
+        return Asked(self.model, X, y, numbers)
+
+
+Ranked = Callable[[Iterable[Asked]], Iterator[Asked]]
 
 
 def calibrated(
@@ -62,11 +80,11 @@ def calibrated(
             found = list(without())
             asked += found
             sources += ["cross-fitting"] * (len(found) > 0)
+        asked = [replace(one, model=replace(one.model, rules=model.rules)) for one in asked]
         plain = Standing.of(LOG_ODDS if exact else MARGINS, False, [_answers(one, exact, n_jobs) for one in asked])
         ruled = None
         if model.rules is not None:
-            under = [replace(one, model=replace(one.model, rules=model.rules)) for one in asked]
-            ruled = Standing.of(MARGINS, True, [_answers(one, False, n_jobs, under_rules=True) for one in under])
+            ruled = Standing.of(MARGINS, True, [_answers(one, False, n_jobs, under_rules=True) for one in asked])
     return replace(model, calibration=Calibration(" and ".join(sources) or "other data", plain, ruled))
 
 
@@ -77,21 +95,24 @@ def _answers(asked: Asked, exact: bool, n_jobs: int | None, *, under_rules: bool
     return cases(scores, found, asked.y, scheme_of(model.labels))
 
 
-def parts_of(n: int, seed: int, *, costly: bool = False) -> list[np.ndarray]:
+def parts_of(n: int, seed: int, n_parts: int = PARTS, *, costly: bool = False) -> list[np.ndarray]:
     """The parts of n sequences to hold out, none if there is nothing left to learn from."""
     order = np.random.default_rng(seed).permutation(n)
     if n >= ONE_PART_FROM:
         return [order[:ONE_PART]]
-    parts = np.array_split(order, min(PARTS, n)) if n > 1 else []
+    parts = np.array_split(order, min(n_parts, n)) if n > 1 else []
     return parts[:COSTLY] if costly else parts
 
 
-def calibrate_path(method: Any, labelled: Pairs, pool: list[Any], dev: Pairs | None) -> None:
-    """Calibrate the model of a method with a path, just fitted; an interruption leaves what other data tell."""
+def calibrate_path(method: Any, labelled: Pairs, pool: list[Any], dev: Pairs | None, ranked: Ranked) -> None:
+    """Calibrate the model of a method with a path, just fitted; an interruption leaves what other data tell.
+
+    ranked  gives models that are asked the rankers that they may have
+    """
     chosen = next(k for k, point in enumerate(method.path_) if point["chosen"])
     try:
         without = partial(_paths_without, method, chosen, labelled, pool)
-        method.model_ = calibrated(method.model_, dev, without, method.probabilistic, method.n_jobs)
+        method.model_ = calibrated(method.model_, dev, lambda: ranked(without()), method.probabilistic, method.n_jobs)
     except KeyboardInterrupt:
         method.stop_ = "interrupted"
         method.model_ = calibrated(method.model_, None, lambda: iter(()), method.probabilistic, method.n_jobs)
@@ -110,10 +131,11 @@ def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -
     for part in parts_of(len(whole), seed, costly=True):
         held = {whole[i] for i in part}
         other = clone(method).set_params(**settings)
-        other.calibrates, other.rough_start, other.part_of_path = False, True, slice(max(chosen - 1, 0), chosen)
+        other.calibrates, other.ranks, other.rough_start = False, False, True
+        other.part_of_path = slice(max(chosen - 1, 0), chosen)
         rest = [[one for i, one in enumerate(rows) if i not in held] for rows in (X, y)]
         other.fit(*rest, pool=[pool[i] for i in some] if chosen else None)
-        yield Asked(other.model_, [X[i] for i in sorted(held)], [y[i] for i in sorted(held)])
+        yield Asked.of(other.model_, labelled, sorted(held))
 
 
 def learned_without(

@@ -52,7 +52,8 @@ class SequenceLabeller(BaseEstimator):
     trust_   list of dicts, one per rule: rule, weight in prediction, applies, obeys, why
 
     Where the attribute `calibrates` is set to False, `fit` does not learn how right the model is, and takes less time;
-    `confidence` then goes by what models of other data told.
+    `confidence` then goes by what models of other data told.  Where `ranks` is set to False, it learns no ranker of the
+    best labellings (`semistruct.ranking`).
     """
 
     name: ClassVar[str]
@@ -62,6 +63,7 @@ class SequenceLabeller(BaseEstimator):
     compiles: ClassVar[tuple[str, ...]] = ()
     probabilistic: ClassVar[bool] = False  # whether scores are logarithms of probabilities
     calibrates = True
+    ranks = False
     C: float | str
     features: FeatureSet
     rules: Rules | None
@@ -202,7 +204,7 @@ class SequenceLabeller(BaseEstimator):
     def refit(self, X: Sequence[Any], y: Sequence[Any], *, dev: Pairs, **further: Any) -> Self:
         """Learn again from X and the dev data together, after `fit` with the same data has chosen by the dev data.
 
-        C, the point of the path, the weights of rules and the calibration stay as they were chosen and learned.
+        C, the point of the path, the weights of rules, ranker and calibration stay as they were chosen and learned.
 
         further  what `fit` takes besides: pool, watch
 
@@ -214,7 +216,7 @@ class SequenceLabeller(BaseEstimator):
             self.stop_ = "interrupted"
             return self
         chosen = self.model_
-        self.model_ = replace(both.model_, rules=chosen.rules, calibration=chosen.calibration)
+        self.model_ = replace(both.model_, rules=chosen.rules, calibration=chosen.calibration, ranker=chosen.ranker)
         if hasattr(both, "labels_"):
             self.labels_ = both.labels_
         self.tokens_, self.look_ = both.tokens_, both.look_
@@ -255,6 +257,8 @@ class SequenceLabeller(BaseEstimator):
             given.setdefault("trust", trust)
         if self.model_.calibration is not None:
             given.setdefault("calibration", self.model_.calibration.card)
+        if self.model_.ranker is not None:
+            given.setdefault("ranking", self.model_.ranker.text)
         tokens = {"cut": checked_tokens(self.tokens_), "look": self.look_ and self.look_.to_dict()}
         store.write_model(path, self.model_, {**self.description(), "tokens": tokens}, given)
 

@@ -17,7 +17,7 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ParameterError, RuleWarning, quoted, some_of
 from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
-from semistruct.fitting.calibrating import calibrate_path
+from semistruct.fitting.calibrating import Asked, calibrate_path, learned_without, parts_of
 from semistruct.fitting.checkpoints import Checkpoint
 from semistruct.fitting.choice import choose_C
 from semistruct.fitting.data import (
@@ -36,6 +36,7 @@ from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
 from semistruct.fitting.measure import Measure
 from semistruct.fitting.points import Judge, Point
+from semistruct.fitting.ranked import FEW_PARTS, NO_RANKING, Ranking, can_rank, complete, learn_ranking
 from semistruct.fitting.sampling import ROUNDS, SAMPLE_FOLDER, sample_of
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
@@ -232,9 +233,11 @@ class PathMethod(SequenceLabeller):
         run.state.extra = {}  # the dual variables of a large pool take much room
         self._finish(task, points, judge, run.state)
         self.model_ = self._weighed(self.model_, trust, n_labelled, dev)
+        ranking = self._ranking(task, (X, y)) if self.ranks and n_labelled and can_rank(X, y) else NO_RANKING
+        self.model_ = replace(self.model_, ranker=ranking.ranker)
         if self.calibrates:
             labelled = (X, y) if n_labelled and self.stop_ == "finished" else ([], [])
-            calibrate_path(self, labelled, pool or [], dev)
+            calibrate_path(self, labelled, pool or [], dev, ranking.apart)
         if self.keep_models:
             self.models_ = [replace(self._model(task, p.chain), rules=self.model_.rules) for p in points]
         return self
@@ -283,6 +286,20 @@ class PathMethod(SequenceLabeller):
         choice = choose_C(self.C, learner, measure, (batch, known), dev, weight, seed, self.n_jobs)
         self.C_, self.search_ = choice.C, choice.rows
         return learner.learn(batch, known, self.C_ * weight, rough=self.rough_start).chain
+
+    def _ranking(self, task: Task, data: Pairs) -> Ranking:
+        """A ranker for the model, none after an interruption."""
+        whole = complete(data[1])
+        learner, (batch, known, weight) = self._start_learner(len(task.labels)), task.labelled
+        parts = parts_of(len(whole), seed_from(self.random_state), FEW_PARTS)
+        try:
+            found = learned_without(learner, batch, known, self.C_ * weight, parts) if self.stop_ == "finished" else ()
+            models = ((Model(task.labels, task.encoder, chain), part) for part, chain in found)
+            asked = [Asked.of(model, data, [whole[i] for i in part]) for model, part in models]
+            return learn_ranking(self.model_, asked, self.n_jobs)
+        except KeyboardInterrupt:
+            self.stop_ = "interrupted"
+            return NO_RANKING
 
     def _stages(self, task: Task) -> list[float]:
         """Where the points of the path are, on the axis."""

@@ -17,7 +17,7 @@ def refitted(method: Any, data: Pairs, dev: Pairs | None, further: dict[str, Any
     if held_out is None or not held_out[0]:
         raise DataError("dev data: there is none, so there is nothing to learn again from")
     both = clone(method)
-    both.calibrates = False
+    both.calibrates = both.ranks = False
     if "C" in method.get_params(deep=False) and getattr(method, "C_", None) is not None:
         both.set_params(C=method.C_)
     if hasattr(method, "path_"):

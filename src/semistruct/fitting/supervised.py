@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import DataError
 from semistruct.features import Encoder, FeatureSet
-from semistruct.fitting.calibrating import Asked, calibrated, learned_without, parts_of
+from semistruct.fitting.calibrating import PARTS, Asked, calibrated, learned_without, parts_of
 from semistruct.fitting.choice import choose_C
 from semistruct.fitting.data import (
     DevData,
@@ -28,6 +29,7 @@ from semistruct.fitting.data import (
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
 from semistruct.fitting.measure import Measure
+from semistruct.fitting.ranked import FEW_PARTS, can_rank, learn_ranking
 from semistruct.fitting.trust import Trust
 from semistruct.model import Model
 from semistruct.params import check_params, seed_from
@@ -112,12 +114,18 @@ class SupervisedMethod(SequenceLabeller):
             found: Iterable[tuple[np.ndarray, ChainWeights]] = choice.without
             if not choice.without:
                 whole = [i for i, row in enumerate(y) if None not in row]
-                parts = [np.array(whole)[part] for part in parts_of(len(whole), seed)]
+                n_parts = PARTS if dev is None else FEW_PARTS
+                parts = [np.array(whole)[part] for part in parts_of(len(whole), seed, n_parts)]
                 quiet = self.learner(len(labels))
                 found = learned_without(quiet, batch, known, self.C_ * weight, parts, learned.start)
             for part, chain in found:
-                yield Asked(Model(labels, encoder, chain), [X[i] for i in part], [y[i] for i in part])
+                yield Asked.of(Model(labels, encoder, chain), (X, y), part.tolist())
 
+        if self.ranks and can_rank(X, y):
+            asked = list(without())
+            ranking = learn_ranking(self.model_, asked, self.n_jobs)
+            self.model_ = replace(self.model_, ranker=ranking.ranker)
+            without = partial(ranking.apart, asked)
         if self.calibrates:
             self.model_ = calibrated(self.model_, dev, without, self.probabilistic, self.n_jobs)
         return self

@@ -52,6 +52,7 @@ class AnnealedSSVM(MarginPath):
     """
 
     name = "annealed"
+    ranks = True
     lines = (
         Line("annealed SSVM", 40, quick=QUICK),
         Line("annealed SSVM, our rules", 41, "-ours", rules="ours", quick=QUICK),

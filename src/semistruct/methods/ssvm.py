@@ -46,6 +46,7 @@ class SSVM(SupervisedMethod):
     """
 
     name = "ssvm"
+    ranks = True
     lines = (Line("SSVM, supervised", 30),)
     checks: ClassVar[params.Checks] = {"max_passes": params.at_least_one}
 
