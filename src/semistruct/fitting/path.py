@@ -102,6 +102,26 @@ class Run:
             self.keep(self.state)
 
 
+@dataclass(frozen=True)
+class Kept:
+    """Where the states of a fit are kept, if anywhere, and whether it goes on from there."""
+
+    folder: str | os.PathLike[str] | None
+    resume: bool
+    method: Any
+    dev: DevData | None
+
+    def attach(self, run: Run, task: Task, points: list[Point], part: str = "") -> None:
+        """Save the state and the points of a run in a part of the folder; first go on from what is there."""
+        if self.folder is None:
+            return
+        keeper = Checkpoint.of(Path(self.folder) / part, self.method, task, run.stages, self.dev)
+        run.keep = lambda state: keeper.save(state, points)
+        if self.resume:
+            run.state, found = keeper.load(run.state)
+            points[:] = found or points
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class PathMethod(SequenceLabeller):
     """Base of the semi-supervised methods.
@@ -200,36 +220,8 @@ class PathMethod(SequenceLabeller):
         )
         stages = self._stages(task)[self.part_of_path]
         run = Run(start, self.axis, stages, watch)
-        points: list[Point] = []
-
-        def keep(task: Task, folder: str) -> None:
-            """Continue from a checkpoint in this folder, if there is one, and save the state there."""
-            if checkpoint is not None:
-                keeper = Checkpoint.of(Path(checkpoint) / folder, self, task, run.stages, held_out)
-                run.keep = lambda state: keeper.save(state, points)
-                if resume:
-                    run.state, found = keeper.load(run.state)
-                    points[:] = found or points
-
-        keep(sample, "" if sample is task else SAMPLE_FOLDER)
-        if not points:
-            points.append(judge.point(run.state.chain, None, None))
-        run.pass_over()
-        self.stop_ = "finished"
-        try:
-            for now in self._walk(sample, run) if stages and self._has_a_path(task, select) else ():
-                points.append(judge.point(now.chain, stages[now.stage], now.labels if sample is task else None))
-                run.note_point(points[-1], len(points))
-            best = judge.best(points)
-            if sample is not task and best > 0:
-                run = run.on_all(points[best].chain, best)
-                keep(task, "")
-                for now in self._walk(task, run):
-                    points = judge.improved(points, best, judge.point(now.chain, points[best].place, now.labels))
-                    run.note_point(points[best], len(points))
-        except KeyboardInterrupt:
-            self.stop_ = "interrupted"
-            warnings.warn("interrupted: the model is the best point so far", stacklevel=2)
+        kept = Kept(checkpoint, resume, self, held_out)
+        run, points = self._followed(run, task, sample, judge, kept)
         run.state.extra = {}  # the dual variables of a large pool take much room
         self._finish(task, points, judge, run.state)
         self.model_ = self._weighed(self.model_, trust, n_labelled, dev)
@@ -241,6 +233,30 @@ class PathMethod(SequenceLabeller):
         if self.keep_models:
             self.models_ = [replace(self._model(task, p.chain), rules=self.model_.rules) for p in points]
         return self
+
+    def _followed(self, run: Run, task: Task, sample: Task, judge: Judge, kept: Kept) -> tuple[Run, list[Point]]:
+        """The points of the path with the sample, of which the best is learned with all of the task."""
+        points: list[Point] = []
+        kept.attach(run, sample, points, "" if sample is task else SAMPLE_FOLDER)
+        if not points:
+            points.append(judge.point(run.state.chain, None, None))
+        run.pass_over()
+        self.stop_ = "finished"
+        try:
+            for now in self._walk(sample, run) if run.stages and self._has_a_path(task, judge.select) else ():
+                points.append(judge.point(now.chain, run.stages[now.stage], now.labels if sample is task else None))
+                run.note_point(points[-1], len(points))
+            best = judge.best(points)
+            if sample is not task and best > 0:
+                run = run.on_all(points[best].chain, best)
+                kept.attach(run, task, points)
+                for now in self._walk(task, run):
+                    points[:] = judge.improved(points, best, judge.point(now.chain, points[best].place, now.labels))
+                    run.note_point(points[best], len(points))
+        except KeyboardInterrupt:
+            self.stop_ = "interrupted"
+            warnings.warn("interrupted: the model is the best point so far", stacklevel=3)
+        return run, points
 
     def _has_a_path(self, task: Task, select: str) -> bool:
         """Whether there is something to learn from the pool, and a way to tell whether it helps."""
