@@ -173,6 +173,14 @@ def test_a_ranker_helps_where_lengths_decide(model):
     assert model.model_.ranker.record.worse == 0
 
 
+def test_of_tokens_with_columns_the_word_counts(model):
+    X, y = alike(80, 0)
+    columns = [[(word, "x") for word in row] for row in X]
+    found = SSVM(features=["word"]).fit(columns, y)
+    assert found.model_.ranker == model.model_.ranker
+    assert found.predict(columns) == model.predict(X)
+
+
 def test_all_ways_to_ask_agree(model):
     X, _ = alike(10, 2)
     best = model.predict(X)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -44,7 +45,7 @@ class Lists:
 
     @classmethod
     def of(
-        cls, X: Sequence[Sequence[str]], gold: Sequence[Sequence[str]], found: Sequence[Candidates], scheme: str
+        cls, X: Sequence[Sequence[Any]], gold: Sequence[Sequence[str]], found: Sequence[Candidates], scheme: str
     ) -> Lists:
         number: dict[str, int] = {}
         parts = Parts(scheme, lambda names: [number.setdefault(name, len(number)) for name in names])

@@ -30,8 +30,9 @@ class Parts(Generic[Made]):
     make: Callable[[Iterable[str]], Made]
     _orders: dict[tuple[str, ...], Made] = field(default_factory=dict)
 
-    def of(self, tokens: Sequence[str], labellings: Iterable[Sequence[str]]) -> list[list[Made]]:
-        """The parts of each labelling of a sequence."""
+    def of(self, tokens: Sequence[Any], labellings: Iterable[Sequence[str]]) -> list[list[Made]]:
+        """The parts of each labelling of a sequence; of tokens with columns only the word counts."""
+        words = [token if isinstance(token, str) else token[0] for token in tokens]
         known, out = dict[Span, Made](), []
         for labels in labellings:
             blocks = spans(labels, self.scheme)
@@ -40,7 +41,7 @@ class Parts(Generic[Made]):
                 self._orders[order] = self.make(of_order(order))
             for block in blocks:
                 if block not in known:
-                    known[block] = self.make(of_block(tokens, block))
+                    known[block] = self.make(of_block(words, block))
             out.append([self._orders[order], *[known[block] for block in blocks]])
         return out
 
@@ -78,7 +79,7 @@ class Ranker:
 
     def rank(
         self,
-        X: Sequence[Sequence[str]],
+        X: Sequence[Sequence[Any]],
         offsets: np.ndarray,
         labels: Sequence[str],
         found: tuple[np.ndarray, np.ndarray],
