@@ -77,7 +77,7 @@ def test_training_reports_as_json(good, home, tmp_path):
     result = json.loads(good(*train(home, tmp_path / "m", "-d", home / "dev.tsv", "--json")))
     assert result.keys() == {
         "model", "method", "seconds", "data", "metric", "token_accuracy", "C", "search", "stop", "history", "path",
-        "explanation", "labels", "features", "trust",
+        "explanation", "labels", "features", "trust", "ranking",
     }  # fmt: skip
     assert result["method"] == "annealed"
     assert result["stop"] == "finished"
