@@ -249,7 +249,7 @@ def test_parameters_go_in_and_out():
     given = {
         "C": 2.0, "features": ["word"], "rules": Rules([StartsWith("author")]), "schedule": [1.0, 2.0],
         "rounds": 4, "moves": "tokens", "match_by": "slack", "select": "last", "tol": 0.1, "n_jobs": 1,
-        "metric": "span", "random_state": 5,
+        "metric": "span", "random_state": 5, "engine": None, "actors": 2,
     }  # fmt: skip
     model = AnnealedSSVM(**given)
     assert model.get_params() == given

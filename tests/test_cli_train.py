@@ -145,6 +145,7 @@ def test_options_reach_the_estimator(good, home, tmp_path):
     assert load(tmp_path / "m").get_params() == {
         "C": 0.5, "features": ["word", "shape"], "rules": Rules.from_file("citations"),
         "schedule": [0.5, 2.0, 4.0], "rounds": 1, "moves": "tokens", "match_by": "slack", "select": "last", "tol": 0.2,
+        "engine": None, "actors": None,
         "n_jobs": 1, "metric": "span", "random_state": 3,
     }  # fmt: skip
 
