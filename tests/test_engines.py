@@ -178,10 +178,14 @@ def test_one_actor_gives_what_no_engine_gives(cluster, alone):
     assert found.labels_ == alone.labels_
 
 
+@pytest.fixture(scope="module")
+def together(cluster):
+    return fitted(engine="ray", actors=2)
+
+
 @needs_ray
-def test_two_actors_learn_the_same_up_to_the_tolerance(cluster, alone):
-    found = fitted(engine="ray", actors=2)
-    tol = alone.tol
+def test_two_actors_learn_the_same_up_to_the_tolerance(together, alone):
+    found, tol = together, alone.tol
     for here, there in zip(alone.history_[:2], found.history_[:2], strict=True):
         assert there["objective"] == pytest.approx(here["objective"], rel=2 * tol)
     labels = [label for row in found.labels_ for label in row]
@@ -190,10 +194,10 @@ def test_two_actors_learn_the_same_up_to_the_tolerance(cluster, alone):
 
 
 @needs_ray
-def test_an_actor_that_is_lost_comes_back(cluster, monkeypatch):
+def test_an_actor_that_is_lost_comes_back(together, monkeypatch):
     from semistruct.engines.cluster import Actors
 
-    expected, killed = fitted(engine="ray", actors=2), []
+    killed = []
     ask = Actors.ask
 
     def unlucky(self, method, *args, each=()):
@@ -206,7 +210,7 @@ def test_an_actor_that_is_lost_comes_back(cluster, monkeypatch):
     with pytest.warns(UserWarning, match="actor . was lost and is started again"):
         found = fitted(engine="ray", actors=2)
     assert len(killed) == 2
-    np.testing.assert_array_equal(found.model_.weights.tokens, expected.model_.weights.tokens)
+    np.testing.assert_array_equal(found.model_.weights.tokens, together.model_.weights.tokens)
 
 
 @needs_ray
