@@ -1,5 +1,6 @@
 """Every command on a real terminal, narrow and wide; without colours; interrupted; with a reader that goes away."""
 
+import codecs
 import fcntl
 import json
 import os
@@ -84,13 +85,13 @@ class Terminal:
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )  # fmt: skip
         os.close(theirs)
-        self.seen = ""
+        self.seen, self.text = "", codecs.getincrementaldecoder("utf-8")("replace")  # a part may end inside a letter
 
     def read(self, until=None):
         """All that is shown, or all up to a text."""
         with suppress(OSError):  # when the other end is closed
             while (until is None or until not in self.seen) and (part := os.read(self.ours, 65536)):
-                self.seen += part.decode("utf-8", "replace")
+                self.seen += self.text.decode(part)
         return self.seen
 
     def press(self, key):

@@ -83,8 +83,9 @@ def test_pages_from_elsewhere_cannot_be_loaded(client):
 def test_uploads_are_limited(client, monkeypatch):
     monkeypatch.setattr(guarding, "LARGEST", 1000)
     assert client.call("POST", "/api/pool", data=b"x" * 1001)[0] == 413
-    chunks = iter([b"x" * 600, b"x" * 600])  # without a length in front
-    assert client.call("POST", "/api/pool", data=chunks, headers={"transfer-encoding": "chunked"})[0] == 413
+    for _ in range(20):  # the answer is heard, whatever comes first
+        chunks = iter([b"x" * 600, b"x" * 600])  # without a length in front
+        assert client.call("POST", "/api/pool", data=chunks, headers={"transfer-encoding": "chunked"})[0] == 413
     assert client.good("POST", "/api/pool?name=more.txt", data=b"Gus Fir 1999\n")["added"] == 1
 
 

@@ -133,7 +133,7 @@ def answered(
     """The sequences of each chunk with what was found for them; `told` hears the warnings, in order."""
     parts = ((chunk, [example.tokens for _, example in chunk]) for chunk in chunks)
     with warming(*(() if ask.obeyed is None else ("search",))):
-        if obeying.engine is None or ask.wanted.corpus:
+        if obeying.engine is None:
             found = in_order(ask, parts, 1 if ask.wanted.corpus else obeying.jobs, ask.on_one_core())
         else:
             found = in_order_on(obeying.engine, ask.on_one_core(), parts)

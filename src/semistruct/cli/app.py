@@ -212,6 +212,8 @@ def predict(
             raise ParameterError(f"{name} needs --to jsonl")
     if corpus_rules and n_best is not None:
         raise ParameterError("--corpus-rules gives one labelling of the whole input and cannot go with --n-best")
+    if corpus_rules and obeying.engine is not None:
+        raise ParameterError("--corpus-rules looks at the whole input at once and cannot go with --engine")
     wanted = labelling.Wanted(corpus_rules, confidence, n_best)
     if writing.resume:
         for name, given in (("--corpus-rules", corpus_rules), ("--accept", accepting.accept is not None)):

@@ -153,8 +153,7 @@ def shared(
         own = shares(task, actors or cores)
         rules = Rules([*task.tables.rules, *task.tables.functions], task.labels)
         sharing = Sharing(task, own, Actors(ray, task, own, rules, replace(match, n_jobs=1)))
-        limits = {name: getattr(learner, name) for name in ("n_labels", "tol", "max_passes", "seed", "n_jobs", "watch")}
-        yield SharedLearner(**limits, sharing=sharing), rematch(sharing, match)
+        yield SharedLearner(**vars(learner), sharing=sharing), rematch(sharing, match)
 
 
 def in_order_on(

@@ -44,7 +44,7 @@ class Sharing:
     """A task whose sequences are with members: matches and learns with their help.
 
     own   the sequences of each
-    sent  bytes that went to and fro, and how often
+    sent  bytes that went to and fro in each round of learning
     """
 
     task: Task

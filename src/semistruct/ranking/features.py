@@ -5,15 +5,13 @@ A chain model sees a label and the one before it.  These features see all of a b
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import combinations, pairwise
 
+from semistruct.features.words import is_punctuation, shape_of
 from semistruct.labels import Span
 
-SHAPES = ((re.compile(r"\d+"), "0"), (re.compile("[A-Z]+"), "A"), (re.compile("[a-z]+"), "a"))
 LONGEST_SHAPE = 6
 LENGTHS = (1, 2, 3, 5, 8, 12, 20)  # the longest of each class
 MOST_MARKS, MOST_OF_A_LABEL, MOST_BLOCKS = 6, 3, 12  # counts beyond are one
@@ -23,9 +21,9 @@ FIRST, LAST = "<s>", "</s>"
 def of_block(tokens: Sequence[str], block: Span) -> Iterator[str]:
     """How long a block is, what it begins and ends with, and what it holds."""
     label, own = block.label, tokens[block.start : block.end]
-    words, shapes = [token.lower() for token in own], [shape(token) for token in own]
+    words, shapes = [token.lower() for token in own], [shape_of(token)[:LONGEST_SHAPE] for token in own]
     yield f"length {label} {sum(len(own) > longest for longest in LENGTHS)}"
-    yield f"marks {label} {min(sum(is_mark(token) for token in own[:-1]), MOST_MARKS)}"
+    yield f"marks {label} {min(sum(is_punctuation(token) for token in own[:-1]), MOST_MARKS)}"
     for place, k in (("first", 0), ("last", -1)):
         yield f"{place} word {label} {words[k]}"
         yield f"{place} shape {label} {shapes[k]}"
@@ -48,20 +46,3 @@ def of_order(labels: Sequence[str]) -> Iterator[str]:
         yield f"order {' '.join(two)}"
     for three in zip(row, row[1:], row[2:], strict=False):
         yield f"order {' '.join(three)}"
-
-
-@lru_cache(maxsize=10_000)
-def shape(token: str) -> str:
-    """The beginning of a token, with A, a and 0 for runs of capitals, small letters and digits.
-
-    >>> shape("McCallum"), shape("1999,")
-    ('AaAa', '0,')
-    """
-    for run, sign in SHAPES:
-        token = run.sub(sign, token)
-    return token[:LONGEST_SHAPE]
-
-
-def is_mark(token: str) -> bool:
-    """A token without letters or digits."""
-    return not any(character.isalnum() for character in token)

@@ -48,6 +48,7 @@ class Guard:
             return
         request = _Request(scope)
         if refusal := self._refusal(request):
+            await read_off(receive)
             await answer(send, *refusal)
             return
         query = parse_qs(request.query).get("token", [""])[0]
@@ -88,12 +89,12 @@ class Guard:
         return self.host not in LOCAL
 
     async def _passed(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
-        read, begun = 0, False
+        read, more, begun = 0, True, False
 
         async def limited() -> Message:
-            nonlocal read
+            nonlocal read, more
             message = await receive()
-            read += len(message.get("body", b""))
+            read, more = read + len(message.get("body", b"")), message.get("more_body", False)
             return {"type": "http.disconnect"} if read > LARGEST else message
 
         async def with_headers(message: Message) -> None:
@@ -111,6 +112,8 @@ class Guard:
             if read <= LARGEST:
                 raise
         if read > LARGEST and not begun:
+            if more:
+                await read_off(receive)
             await answer(send, 413, TOO_LARGE)
 
 
@@ -154,8 +157,17 @@ def _is_address(host: str) -> bool:
     return True
 
 
+async def read_off(receive: Receive) -> None:
+    """Reads the rest of a request, within reason: who still sends does not hear an answer."""
+    read, more = 0, True
+    while more and read <= LARGEST:
+        message = await receive()
+        read, more = read + len(message.get("body", b"")), message.get("more_body", False)
+
+
 async def answer(send: Send, code: int, words: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
     """A plain answer."""
-    start = [*HEADERS, (b"content-type", b"text/plain; charset=utf-8"), *(headers or [])]
-    await send({"type": "http.response.start", "status": code, "headers": start})
-    await send({"type": "http.response.body", "body": words.encode()})
+    body = words.encode()
+    kind = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": code, "headers": [*HEADERS, *kind, *(headers or [])]})
+    await send({"type": "http.response.body", "body": body})
