@@ -1,11 +1,11 @@
 """Lists of words in rules files: written down, from a file, defined once under `lists:` and named, or shipped.
 
 lists:
-  months: [january, february]
+  seasons: [spring, summer, autumn, winter]
   cities: {file: cities.txt}
-  places: [{list: cities}, county, borough]
+  regions: [{list: cities}, county, borough]
 rules:
-  - words: {list: places}
+  - words: {list: regions}
     are: location
   - words: {list: given-names}
     are: author
