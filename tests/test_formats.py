@@ -314,7 +314,7 @@ def test_spans_that_touch_stay_apart_in_a_scheme(file, content):
     assert read(path, scheme="bio", outside="O").labels == [["B-PER", "B-PER", "O"]] * 2
     assert read(path, scheme="bioes").labels == [["S-PER", "S-PER", None]] * 2
     assert read(path, scheme="iob1", outside="O").labels == [["I-PER", "B-PER", "O"]] * 2
-    with pytest.warns(DataWarning, match=f"^{path}:1: two spans of 'PER' touch, and become one") as caught:
+    with pytest.warns(DataWarning, match=f"^{path}:1: two spans of 'PER' touch and are read as one") as caught:
         assert read(path).labels == [["PER", "PER", None]] * 2
     assert len(caught) == 1
 
@@ -472,7 +472,7 @@ def test_each_format_by_hand():
         ("tsv", Example(["a\0"]), "NUL character cannot be written in this format; use jsonl"),
         ("text", Example(["a\0"]), "NUL character cannot be written in this format; use jsonl"),
         ("transposed", Example(["a"], ["-DOCSTART-"]), "would be read as a separator; use jsonl"),
-        ("inline", Example(["a"], ["I-B-a"]), "'B-a' of a span would be read as one of the scheme bio"),
+        ("inline", Example(["a"], ["I-B-a"]), "'B-a' of a span would be read as a label of the scheme bio"),
         ("tsv", Example(["x y\t" * 100_000]), r"'x y.{50,70}\.\.\. cannot be written"),
     ],
 )

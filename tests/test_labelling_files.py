@@ -130,7 +130,7 @@ def test_a_killed_process_ends_the_command_with_a_sentence(place, many):
     os.kill(int((place / "pids").read_text().split()[0]), signal.SIGKILL)
     err = many.communicate()[1]
     assert many.returncode == 2
-    problem = "a process that shared the work was killed by signal 9; if memory was short, use fewer with --jobs"
+    problem = "a worker process was killed by signal 9; if memory ran out, use fewer processes, for example --jobs 2"
     assert err == f"semistruct: {problem}\n"
     assert gone(place)
     assert not {"out", "out.part"} & {*os.listdir(place)}
@@ -163,7 +163,7 @@ def test_a_very_long_text(place, run, monkeypatch):
     monkeypatch.setattr(marked, "LONGEST_TEXT", 1000)
     (place / "long.txt").write_text("Short. 1999.\n" + "word " * 201 + "\n")
     code, _, err = run("predict", "m", "long.txt", "-o", "out")
-    problem = "a text of 1,005 characters, a sequence may have 1,000; cut it into sequences, one on each line"
+    problem = "the text has 1,005 characters, but a sequence can have at most 1,000; split it into several sequences"
     assert (code, err) == (2, f"semistruct: long.txt:2: {problem}\n")
 
 

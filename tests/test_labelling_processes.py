@@ -103,7 +103,7 @@ def test_an_error_comes_when_its_part_would(at_once):
 
 
 def test_a_killed_process_is_told(at_once):
-    with pytest.raises(ProcessError, match="was killed by signal 9; if memory was short, use fewer with --jobs"):
+    with pytest.raises(ProcessError, match="was killed by signal 9; if memory ran out, use fewer processes"):
         list(in_order(fail_at, numbered([1, 2, 400, *range(50, 80)]), 2))
 
 

@@ -92,7 +92,8 @@ def test_without_an_interruption_the_output_is_the_same(place, run):
 def test_an_interrupted_command_goes_on(place, run, monkeypatch, asked, chunks):
     told = begun(run, monkeypatch, chunks=chunks)
     n = chunks * CHUNK
-    assert told == f"semistruct: interrupted, {n} sequences in out.part; the same command goes on from there"
+    kept = f"{n} sequences are kept in out.part; give the same command again to continue"
+    assert told == f"semistruct: interrupted, {kept}"
     assert names(place) == {"out.part", "out.part.json"}
     asked.clear()
     assert run(*COMMAND) == (0, "", "")
@@ -173,17 +174,17 @@ def done_so_far(place):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ("other model", "was begun with another model; give the same command, or delete out.part and out.part.json"),
-        ("--to", "was begun with another --to"),
-        ("--encoding", "was begun with another --encoding"),
-        ("rules", "was begun with other rules"),
-        ("fewer inputs", "was begun for other inputs"),
-        ("changed input", "b.txt changed; give the same command"),
+        ("other model", "was started with another model; give the command as it was then, or delete out.part and "),
+        ("--to", "was started with another --to"),
+        ("--encoding", "was started with another --encoding"),
+        ("rules", "was started with other rules"),
+        ("fewer inputs", "was started for other inputs"),
+        ("changed input", "b.txt changed; give the command as it was then"),
         ("record", "out.part.json: is damaged; delete out.part"),
         ("part", "out.part: has changed since it was written"),
         ("short part", "out.part: has changed since it was written"),
-        ("no record", "out.part: is in the way"),
-        ("version", "was begun by version 0.0 of semistruct"),
+        ("no record", "out.part: exists, but was not written by --resume"),
+        ("version", "was started by version 0.0 of semistruct"),
     ],
 )
 def test_a_part_of_something_else_is_refused(place, run, monkeypatch, change, problem):
@@ -228,11 +229,11 @@ def test_a_part_of_something_else_is_refused(place, run, monkeypatch, change, pr
 @pytest.mark.parametrize(
     ("command", "problem"),
     [
-        (["a.txt"], "--resume needs --output (-o), a file to go on with"),
-        (["-", "-o", "out"], "--resume needs files as inputs; standard input cannot be read again"),
-        (["a.txt", "-o", "/dev/null"], "--resume cannot go on with /dev/null, which is not a file"),
-        (["a.txt", "-o", "out", "--to", "json"], "--resume cannot go on with a file in the format json, only with"),
-        (["a.txt", "-o", "out", "--to", "csv"], "--resume cannot go on with a file in the format csv, only with"),
+        (["a.txt"], "--resume needs an output file: --output (-o)"),
+        (["-", "-o", "out"], "--resume needs files as inputs; standard input cannot be read a second time"),
+        (["a.txt", "-o", "/dev/null"], "--resume cannot continue /dev/null, which is not a file"),
+        (["a.txt", "-o", "out", "--to", "json"], "--resume cannot continue a file in the format json; it can continue"),
+        (["a.txt", "-o", "out", "--to", "csv"], "--resume cannot continue a file in the format csv; it can continue"),
         (["a.txt", "-o", "out", "--to", "xml"], "there is no format 'xml'"),
         (["a.txt", "-o", "out", "--corpus-rules"], "--resume cannot go with --corpus-rules"),
         (["a.txt", "-o", "out", "--accept", "0.9", "--to", "jsonl"], "--resume cannot go with --accept"),
@@ -272,7 +273,7 @@ def test_a_full_disk_keeps_what_is_done(place, run):
         check=False,
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
-    assert "out.part: cannot write: file too large; 8 sequences in out.part; the same command" in done.stderr
+    assert "out.part: cannot write: file too large; 8 sequences are kept in out.part; give the same" in done.stderr
     assert names(place) == {"out.part", "out.part.json"}
     assert run(*COMMAND) == (0, "", "")
     assert (place / "out").read_bytes() == (place / "whole").read_bytes()

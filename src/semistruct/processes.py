@@ -143,7 +143,7 @@ class _Worker:
             self.process.wait(1.0)
         code = self.process.returncode
         how = f"was killed by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
-        return f"a process that shared the work {how}; if memory was short, use fewer with --jobs"
+        return f"a worker process {how}; if memory ran out, use fewer processes, for example --jobs 2"
 
     def close(self) -> None:
         self.process.wait()

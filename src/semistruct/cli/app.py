@@ -19,11 +19,11 @@ from semistruct.cli.curve import curve
 from semistruct.cli.data import data_app
 from semistruct.cli.ending import Commands
 from semistruct.cli.options import (
+    ENGINE,
     WORST,
     Accepting,
     AsJson,
     BesideModel,
-    Engine,
     Features,
     Jobs,
     Labelled,
@@ -134,9 +134,9 @@ def train(
     ] = False,
     *,
     beside: BesideModel,
-    seed: Annotated[int | None, Option(help="seed of the order in which examples are visited; default: 0")] = None,
+    seed: Annotated[int | None, Option(help="seed of all random choices; default: 0")] = None,
     jobs: Jobs = None,
-    engine: Engine = None,
+    engine: Annotated[str | None, Option(metavar="ADDRESS", help=f"{ENGINE}; only for the method annealed")] = None,
     reading: Reading,
     quiet: Quiet = False,
     as_json: AsJson = False,
@@ -188,11 +188,12 @@ def predict(
         bool, Option("--corpus-rules", help="obey the corpus rules too; the corpus is the whole input")
     ] = False,
     confidence: Annotated[
-        bool, Option("--confidence", help="add how sure the model is of each label (only with --to jsonl)")
+        bool,
+        Option("--confidence", help="add how likely each label, or span, and the sequence is right (needs --to jsonl)"),
     ] = False,
     n_best: Annotated[
         int | None,
-        Option(min=1, help="give this many labellings of each sequence with their scores (only with --to jsonl)"),
+        Option(min=1, help="give this many labellings of each sequence with their scores (needs --to jsonl)"),
     ] = None,
     *,
     writing: Writing,
@@ -234,7 +235,7 @@ def evaluate(
         int | None,
         Option(min=1, metavar="[N]", help=f"show the worst sequences, N of them (default {WORST}), token by token"),
     ] = None,
-    html: Annotated[Path | None, Option(help="page with the worst sequences to write")] = None,
+    html: Annotated[Path | None, Option(help="write a web page with the worst sequences to this file")] = None,
     *,
     obeying: Obeying,
     reading: Reading,
@@ -278,7 +279,7 @@ def rules(
     on: Annotated[Path | None, Option(help="labelled sequences to check the rules against")] = None,
     examples: Annotated[int, Option(min=0, help="number of counter-examples to show per rule")] = 3,
     model: Annotated[
-        Path | None, Option(help="a model: show what each rule does to its labels of the sequences of --on")
+        Path | None, Option(help="a model file: show how each rule changes the labels that it predicts for --on")
     ] = None,
     *,
     reading: Reading,

@@ -37,12 +37,14 @@ Trust = Annotated[
 ]
 MetricName = Annotated[
     str | None,
-    Option("--metric", help="what parameters are chosen by: token, sequence (whole sequences) or span; default: token"),
+    Option(
+        "--metric",
+        help="the score by which parameters are chosen: token (right tokens), sequence (sequences without a mistake) "
+        "or span (F1 of fields); default: token",
+    ),
 ]
-Engine = Annotated[
-    str | None,
-    Option(metavar="ADDRESS", help="share the work: 'ray' with actors here, ray://HOST:PORT with those of a cluster"),
-]
+ENGINE = "share the work with Ray: 'ray' starts it on this machine, ray://HOST:PORT uses a cluster"
+Engine = Annotated[str | None, Option(metavar="ADDRESS", help=ENGINE)]
 Jobs = Annotated[int | None, Option(min=1, help="number of cores to use; default: all; does not change the result")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="show no progress")]
 AsJson = Annotated[bool, Option("--json", help="print one JSON object")]
@@ -211,7 +213,8 @@ class Writing:
     to: Annotated[str | None, Option(help="output format; default: that of the input, inline for plain text")] = None
     output: Annotated[str, Option("--output", "-o", help="file to write; '-' is standard output")] = "-"
     resume: Annotated[
-        bool, Option("--resume", help="keep what is done in OUTPUT.part, and go on from there the next time")
+        bool,
+        Option("--resume", help="continue where the same command was interrupted; unfinished work is in OUTPUT.part"),
     ] = False
     quiet: Quiet = False
 
@@ -222,12 +225,18 @@ class Accepting:
 
     accept: Annotated[
         float | None,
-        Option(metavar="LEVEL", help="accept answers of which at least this share is right, such as 0.99; see --rest"),
+        Option(
+            metavar="LEVEL",
+            help="set apart the surest answers, so many that at least this share of them is right, such as 0.99; needs "
+            "--rest or --to jsonl",
+        ),
     ] = None
     accept_by: Annotated[
         str | None, Option(help="what is accepted: whole sequences (sequence, the default), or single fields (field)")
     ] = None
-    rest: Annotated[str | None, Option(help="file for the sequences with something to check")] = None
+    rest: Annotated[
+        str | None, Option(help="with --accept: file for the sequences that a person still has to check")
+    ] = None
 
     def check(self, to: str | None, output: str, others: dict[str, bool]) -> None:
         """Refuse options that do not go together; `others` says which further ones are given."""
@@ -282,7 +291,7 @@ class BesideModel:
 
     checkpoint: Annotated[Path | None, Option(help="folder in which to save the state after every round")] = None
     resume: Annotated[bool, Option("--resume", help="continue from the checkpoint")] = False
-    plot: Annotated[Path | None, Option(help="plot of the path to write, a .png or .svg file")] = None
+    plot: Annotated[Path | None, Option(help="file to draw the path into, .png or .svg")] = None
 
 
 def rules_of(path: str | None) -> Rules | None:

@@ -32,13 +32,13 @@ BLOCK = 1 << 20
 def refuse_unresumable(inputs: Sequence[str], output: str, model: Path) -> None:
     """Refuse inputs that cannot be read twice, and an output that cannot be continued."""
     if output == "-":
-        raise ParameterError("--resume needs --output (-o), a file to go on with")
+        raise ParameterError("--resume needs an output file: --output (-o)")
     if Path(output).exists() and not Path(output).is_file():
-        raise ParameterError(f"--resume cannot go on with {output}, which is not a file")
+        raise ParameterError(f"--resume cannot continue {output}, which is not a file")
     for path in inputs:
         if path == "-" or (Path(path).exists() and not Path(path).is_file()):
             name = "standard input" if path == "-" else path
-            raise ParameterError(f"--resume needs files as inputs; {name} cannot be read again")
+            raise ParameterError(f"--resume needs files as inputs; {name} cannot be read a second time")
     for written in _beside(output):
         refuse_overwriting(written, [model, *inputs])
 
@@ -89,7 +89,7 @@ def _reading(path: str | Path) -> Iterator[Any]:
 
 
 def differences(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """In which ways a part was begun otherwise, each as the end of "it was begun ..."."""
+    """In which ways a part was started otherwise, each as the end of "it was started ..."."""
     out = [] if before["version"] == now["version"] else [f"by version {before['version']} of semistruct"]
     out += [] if before["model"] == now["model"] else ["with another model"]
     names = dict.fromkeys((*before["options"], *now["options"]))
@@ -127,10 +127,10 @@ class Part:
         form = form_named(format)
         if not form.end_to_end:
             fit = ", ".join(name for name, form in FORMATS.items() if form.end_to_end)
-            raise ParameterError(f"--resume cannot go on with a file in the format {format}, only with {fit}")
+            raise ParameterError(f"--resume cannot continue a file in the format {format}; it can continue {fit}")
         self.made_from = made_from
         self.path, self.record = _beside(output)
-        self._anew = f"delete {self.path} and {self.record.name} beside it to start anew"
+        self._anew = f"delete {self.path} and {self.record.name} to start again"
         self.reached = self._found()
         self.written = Written(form, scheme, self.reached.sequences, self.reached.width)
 
@@ -138,7 +138,7 @@ class Part:
         """What an earlier command has left."""
         if not self.record.exists():
             if self.path.exists():
-                problem = f"is in the way, and not from --resume, as there is no {self.record.name}; move it elsewhere"
+                problem = f"exists, but was not written by --resume: there is no {self.record.name}; rename it"
                 raise DataError.at(self.path, None, problem)
             return Reached()
         try:
@@ -152,7 +152,7 @@ class Part:
         if damaged:
             raise DataError.at(self.record, None, f"is damaged; {self._anew}")
         if other:
-            problem = f"was begun {', '.join(other)}; give the same command, or {self._anew}"
+            problem = f"was started {', '.join(other)}; give the command as it was then, or {self._anew}"
             raise DataError.at(self.path, None, problem)
         return reached if self.path.exists() else Reached()
 
@@ -176,7 +176,8 @@ class Part:
     def kept(self) -> str:
         """What a command that ends early leaves."""
         n = self.reached.sequences
-        return f"{n:,} sequence{'s' * (n != 1)} in {self.path}; the same command goes on from there"
+        done = "1 sequence is" if n == 1 else f"{n:,} sequences are"
+        return f"{done} kept in {self.path}; give the same command again to continue"
 
     def add(self, examples: Iterable[Example], uncertain: int) -> None:
         """Write a chunk; `uncertain` counts all sequences so far whose labels are not certain to be the best."""

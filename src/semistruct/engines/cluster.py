@@ -63,7 +63,7 @@ def connected(engine: str) -> Iterator[Any]:
         try:
             ray.init(engine, logging_level="error", log_to_driver=False)
         except Exception as err:
-            raise EngineError(f"{engine}: the cluster refuses: {_first_line(err)}") from None
+            raise EngineError(f"{engine}: cannot connect to the Ray cluster: {_first_line(err)}") from None
     try:
         yield ray
     finally:
@@ -77,7 +77,7 @@ def _check_answers(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=PATIENCE).close()
     except (OSError, OverflowError) as err:
         reason = (getattr(err, "strerror", None) or str(err)).lower()
-        raise EngineError(f"{address}: no cluster answers there: {reason}") from None
+        raise EngineError(f"{address}: there is no Ray cluster at this address: {reason}") from None
 
 
 class Actors:
@@ -123,9 +123,9 @@ class Actors:
             try:
                 return self._ray.get(ref)
             except errors.OutOfMemoryError:
-                raise EngineError("an actor has run out of memory; use more machines, or a smaller pool") from None
+                raise EngineError("a Ray actor ran out of memory; use more machines or a smaller pool") from None
             except errors.ActorDiedError:
-                warnings.warn(f"actor {k} was lost and is started again", stacklevel=5)
+                warnings.warn(f"Ray actor {k} died; it is started again and repeats its last step", stacklevel=5)
                 self._actors[k] = self._start(k)
                 if self._duals[k]:
                     self._send(k, ("restore", (self._duals[k],)))
@@ -134,7 +134,7 @@ class Actors:
                 ref = self._send(k, call)
             except errors.RayTaskError as err:
                 raise err.as_instanceof_cause() from None
-        raise EngineError(f"actor {k} was lost {STARTS} times in the same step")
+        raise EngineError(f"Ray actor {k} died {STARTS} times in the same step; the logs of Ray may say why")
 
     def process_ids(self) -> list[int]:
         """The processes of the actors, on whichever machines."""
@@ -149,7 +149,7 @@ def shared(
     with connected(engine) as ray:
         cores = int(ray.cluster_resources().get("CPU", 1))
         if actors is not None and actors > cores:
-            raise EngineError(f"actors={actors}, but the cluster has {cores} cores")
+            raise EngineError(f"actors={actors}: there are only {cores} cores, and each actor needs one")
         own = shares(task, actors or cores)
         rules = Rules([*task.tables.rules, *task.tables.functions], task.labels)
         sharing = Sharing(task, own, Actors(ray, task, own, rules, replace(match, n_jobs=1)))
@@ -175,7 +175,7 @@ def in_order_on(
             except ray.exceptions.RayTaskError as err:
                 raise err.as_instanceof_cause() from None
             except ray.exceptions.RayError as err:
-                raise EngineError(f"{engine}: the cluster has failed: {_first_line(err)}") from None
+                raise EngineError(f"{engine}: the Ray cluster failed: {_first_line(err)}") from None
 
         for kept, part in parts:
             under_way.append((kept, answer.remote(given, part)))

@@ -153,7 +153,7 @@ class SequenceLabeller(BaseEstimator):
         ]
 
     def promise(self, level: float, *, by: str = "sequence", rules: bool | Rules = False) -> Promise:
-        """What it takes to accept answers of which at least the share `level` is right, on new data too.
+        """What it takes to accept answers of which at least the share `level` is right.
 
         by     "sequence": whole sequences, or "field": blocks
         rules  False, or True for those of the model

@@ -58,8 +58,8 @@ class Reader:
         offsets  of the tokens, if the file gives them
         """
         if len(text) > LONGEST_TEXT:
-            problem = f"a text of {len(text):,} characters, a sequence may have {LONGEST_TEXT:,}"
-            raise DataError(f"{problem}; cut it into sequences, one on each line")
+            problem = f"the text has {len(text):,} characters, but a sequence can have at most {LONGEST_TEXT:,}"
+            raise DataError(f"{problem}; split it into several sequences")
         cut_by = self.tokens if offsets is None else None
         how = self.cut_tokens or ("split" if offsets is None else "refuse")
         offsets = tokenize(text, self.tokens)[1] if offsets is None else offsets
@@ -144,7 +144,8 @@ def marks_of(example: Example) -> list[Span]:
     labels = example.labels or []
     found = spans(labels)
     if (scheme := scheme_of(s.label for s in found)) != "plain":
-        raise DataError(f"the label {quoted(found[0].label)} of a span would be read as one of the scheme {scheme}")
+        problem = f"the label {quoted(found[0].label)} of a span would be read as a label of the scheme {scheme}"
+        raise DataError(f"{problem}; rename it")
     if None in labels:
         runs = [list(run) for out, run in groupby(range(len(labels)), lambda t: labels[t] == OUTSIDE) if out]
         found = sorted([*found, *(Span(OUTSIDE, run[0], run[-1] + 1) for run in runs)], key=lambda s: s.start)
@@ -194,8 +195,7 @@ def _widened(mark: Span, text: str, offsets: list[tuple[int, int]], how: str) ->
 
 
 def _touch(label: str) -> str:
-    how = "keep them apart with the scheme bio"
-    return f"two spans of {quoted(label)} touch, and become one in plain labels; {how}"
+    return f"two spans of {quoted(label)} touch and are read as one; use the scheme bio to keep them apart"
 
 
 def _mark_at(marks: list[Span], position: int) -> Span | None:

@@ -40,9 +40,10 @@ class AnnealedSSVM(MarginPath):
     rounds : of matching and learning for each weight; stops early when the labels no longer change
     moves : "spans", or the single-label switching of the paper: "tokens" (fast), "printed" (literally)
     match_by : "slack" lowers the objective; "score" follows the scores of the model, where that does not raise it
-    engine : None for this process; "ray" for actors on this machine, "ray://HOST:PORT" for those of a cluster, which
-        match and learn shards of the pool; with one actor the result is that of this process
-    actors : how many, None for one per core
+    engine : who does the work: None for this process, "ray" for Ray on this machine, "ray://HOST:PORT" for a cluster.
+        Each process of Ray, called an actor, matches and learns its own part of the sequences; with one actor the
+        result is the same as without Ray
+    actors : with an engine, the number of actors; None for one per core
     others : those of `MarginPath`
 
     Attributes
