@@ -61,9 +61,19 @@ def test_places_of_events_of_tokens(corpus, word, before, after, place):
     assert Occurrences(X).of(event) == sorted(tokens_of(event, X))
 
 
-@given(st.lists(st.text("aAbBßẞ.1", max_size=2), unique=True), st.frozensets(st.text("aAbBßẞ.1", max_size=2)))
-def test_words_that_pass(words, wanted):
-    test = WordTest(words=wanted)
+spellings = st.text("aAbBßẞ.1", max_size=2)
+
+
+@given(
+    st.lists(spellings, unique=True),
+    st.frozensets(spellings),
+    st.sampled_from([(), ("a.?", "1")]),
+    st.sampled_from([frozenset(), frozenset(["punctuation"])]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_words_that_pass(words, wanted, patterns, classes, exact, bare):
+    test = WordTest(wanted, patterns, classes, exact, bare)
     assert WordIndex(words).passing(test) == [i for i, word in enumerate(words) if test(word)]
 
 

@@ -12,7 +12,8 @@ import brute
 from semistruct import make_citations
 from semistruct.errors import DataError, ParameterError
 from semistruct.features import SETS, Encoder, Features, sources
-from semistruct.features.registry import SEQUENCES, WORDS
+from semistruct.features.registry import SEQUENCES, STEPS, WORDS
+from semistruct.features.texts import Text, values_of
 from semistruct.features.words import CLASSES
 
 light = settings(deadline=None, max_examples=60)
@@ -547,3 +548,28 @@ def test_blocks_leave_no_trace(monkeypatch, block):
         assert list(parts.vocabulary) == list(whole.vocabulary)
         assert_array_equal(found.indptr, wanted.indptr)
         assert_array_equal(found.indices, wanted.indices)
+
+
+WHOLE = sorted(name for name in SEQUENCES if name != "lexicon")
+SOME = st.sampled_from(["a", "B", "The", "(", ")", "[", '"', "“", ",", ".", "^", "19"])
+READ = st.lists(st.lists(SOME, min_size=1), min_size=1)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@light
+@given(X=READ)
+def test_templates_of_sequences_are_the_same_all_at_once(name, X):
+    template = SEQUENCES[name]()
+    sizes, which, texts = values_of(template, Text.of(X))
+    wanted = [values for x in X for values in template(x)]
+    ends = np.cumsum(sizes)
+    assert [[texts[k] for k in which[b - n : b]] for n, b in zip(sizes, ends, strict=True)] == wanted
+
+
+@light
+@given(X=READ)
+def test_steps_are_the_same_all_at_once(X):
+    template, n_kinds = STEPS["punctuation"]()
+    found = template.all(Text.of(X)).tolist()
+    assert found == [kind for x in X for kind in template(x)]
+    assert max(found) < n_kinds

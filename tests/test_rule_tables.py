@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 import brute_rules
 from rule_strategies import EVERY_KIND, MEASURED, VOCABULARY_OF_WORDS, Tally, built, cases, penalty_of
 from semistruct.errors import DataError
-from semistruct.rules import AtMostOnce, ChangeOnlyOn, Count, Pattern, Proportion, Rules, StartsWith, Words
+from semistruct.rules import AtMostOnce, ChangeOnlyOn, Count, Pattern, Proportion, Rules, StartsWith, Words, building
 from semistruct.rules.base import HARD
 from semistruct.rules.event_kernels import count_window, penalty, total_of
 
@@ -98,6 +99,20 @@ def test_counts_follow_the_moves(case, data):
         assert same(found, recount.corpus)
     moved = [[labels[z] for z in now[a:b]] for a, b in zip(tables.offsets, tables.offsets[1:], strict=False)]
     assert same(recount.penalty, price(rules, X, moved, labels))
+
+
+@light
+@given(cases())
+def test_sets_of_tests_are_numbered_in_parts(case):
+    X, _, labels, rules = case
+    whole = rules_of(rules).compile(X, labels)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "PLACES", 8)
+        parts = rules_of(rules).compile(X, labels)
+    assert_array_equal(parts.token_tests, whole.token_tests)
+    assert_array_equal(parts.step_tests, whole.step_tests)
+    for found, wanted in zip(parts.events, whole.events, strict=True):
+        assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3, None])

@@ -11,7 +11,6 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 from contextlib import suppress
 
 import pytest
@@ -167,7 +166,7 @@ def test_ctrl_c_while_a_command_waits_for_its_input(folder, narrow):
     terminal = Terminal(["-m", "semistruct", "predict", "a.model"], folder, 120)
     terminal.press(b"B. Russell. On denoting. 1905.\n")
     terminal.read("1905")
-    time.sleep(3.0)  # until it reads
+    time.sleep(3.0)  # until it reads; on a slow machine it still starts, and ends no less
     terminal.press(b"\x03")
     assert terminal.code() == 130
     assert "semistruct: interrupted" in terminal.seen

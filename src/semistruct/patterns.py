@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -37,25 +36,34 @@ def compiled(pattern: str) -> Any:
 
 def is_match(pattern: str, word: str) -> bool:
     """Whether the whole word matches."""
-    with _patiently(pattern, word, "word") as timeout:
-        return compiled(pattern).fullmatch(word, timeout=timeout) is not None
+    return bool(matching(pattern, [word]))
+
+
+def matching(pattern: str, words: Iterable[str]) -> list[str]:
+    """The words that match as a whole."""
+    fullmatch, short, found, word = compiled(pattern).fullmatch, PATIENCE, [], ""
+    try:
+        for word in words:
+            if fullmatch(word, timeout=short if len(word) < LENGTH else _seconds(word)):
+                found.append(word)
+    except (TimeoutError, MemoryError) as err:
+        raise _impatience(pattern, word, "word", err) from None
+    return found
 
 
 def matches(pattern: str, text: str) -> list[tuple[int, int]]:
     """Where the matches in `text` are, from left to right."""
-    with _patiently(pattern, text, "text") as timeout:
-        return [match.span() for match in compiled(pattern).finditer(text, timeout=timeout)]
-
-
-@contextmanager
-def _patiently(pattern: str, text: str, what: str) -> Iterator[float]:
-    """Gives the seconds that the pattern may take on the text."""
-    timeout = PATIENCE * (1 + len(text) // LENGTH)
     try:
-        yield timeout
-    except TimeoutError:
-        problem = f"takes more than {timeout:g} s on the {what} {quoted(text)}; simplify it"
-        raise ParameterError(f"the pattern {quoted(pattern)} {problem}") from None
-    except MemoryError:
-        problem = f"takes too much memory on the {what} {quoted(text)}; simplify it"
-        raise ParameterError(f"the pattern {quoted(pattern)} {problem}") from None
+        return [match.span() for match in compiled(pattern).finditer(text, timeout=_seconds(text))]
+    except (TimeoutError, MemoryError) as err:
+        raise _impatience(pattern, text, "text", err) from None
+
+
+def _seconds(text: str) -> float:
+    """How long a pattern may take on a text."""
+    return PATIENCE * (1 + len(text) // LENGTH)
+
+
+def _impatience(pattern: str, text: str, what: str, err: TimeoutError | MemoryError) -> ParameterError:
+    much = f"more than {_seconds(text):g} s" if isinstance(err, TimeoutError) else "too much memory"
+    return ParameterError(f"the pattern {quoted(pattern)} takes {much} on the {what} {quoted(text)}; simplify it")

@@ -6,6 +6,7 @@ import sys
 import warnings
 from typing import Any
 
+from semistruct.cli.leaving import INTERRUPTED, safe_imports
 from semistruct.errors import SemistructError
 
 
@@ -15,20 +16,25 @@ def main(argv: list[str] | None = None) -> None:
     Exit codes: 0 success, 2 wrong usage or bad input (one sentence), 130 interrupted, 1 an error in semistruct itself.
     """
     try:
-        from semistruct.cli.app import app
-        from semistruct.cli.compiling import telling
-        from semistruct.cli.ending import prompt_end, watched_output
-
-        with warnings.catch_warnings(), telling() as teller, prompt_end(lambda: teller.depth > 0):
-            warnings.showwarning = _tell
-            with watched_output():
-                app(argv, prog_name="semistruct")
+        with safe_imports():
+            _run(argv)
     except SemistructError as err:
         print(f"semistruct: {err}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:  # before or after the command itself
         print("semistruct: interrupted", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
+
+
+def _run(argv: list[str] | None) -> None:
+    from semistruct.cli.app import app
+    from semistruct.cli.compiling import telling
+    from semistruct.cli.ending import prompt_end, watched_output
+
+    with warnings.catch_warnings(), telling() as teller, prompt_end(lambda: teller.depth > 0):
+        warnings.showwarning = _tell
+        with watched_output():
+            app(argv, prog_name="semistruct")
 
 
 def _tell(message: Warning | str, *_: Any, **__: Any) -> None:

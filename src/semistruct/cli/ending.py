@@ -8,21 +8,17 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from threading import Event, Thread, current_thread, main_thread
+from threading import Thread, current_thread, main_thread
 from typing import Any, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
 
-from semistruct import files
+from semistruct.cli.leaving import INTERRUPTED, answered, leave
 from semistruct.errors import DataError
 from semistruct.files import reason
 
-INTERRUPTED = 130
 GRACE = 0.3  # seconds in which a command should end by itself
-
-_answered = Event()
-"""Whether an interrupted command has said so."""
 
 
 class Commands(TyperGroup):
@@ -36,7 +32,7 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as err:
             print(f"semistruct: interrupted, {str(err) or 'nothing was written'}", file=sys.stderr)
-            _answered.set()
+            answered.set()
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -91,12 +87,7 @@ def _watch(reader: int, is_compiling: Callable[[], bool]) -> None:
             continue
         time.sleep(GRACE)
         if is_compiling():
-            files.abandon()
-            if sys.stderr.isatty():
-                sys.stderr.write("\r\x1b[2K\x1b[?25h")  # clears what shows progress, and shows the cursor
-            if not _answered.is_set():
-                print("semistruct: interrupted while compiling", file=sys.stderr, flush=True)
-            os._exit(INTERRUPTED)
+            leave("interrupted while compiling")
     os.close(reader)
 
 

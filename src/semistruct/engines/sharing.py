@@ -170,13 +170,13 @@ class SharedLearner(MarginLearner):
             self.sharing.members.ask("restore", each=[(one,) for one in own])
 
     def solve(self, problem: Problem, *, tol: float | None = None, start: Any = None, bench: Any = None) -> Solution:
-        """Train on complete labels; a single member does all of it by itself."""
+        """Train on complete labels; a single member does all of it by itself, `start` being weights that are near."""
         assert self.sharing is not None
         limits: dict[str, Any] = {"tol": tol or self.tol, "max_passes": self.max_passes, "seed": self.seed}
         members = self.sharing.members
         if len(members) > 1:
             return solve(problem, **limits, watch=self.watch, bench=self.sharing.bench)
-        each = [(problem.target, problem.weight, problem.cost, problem.n_labels, limits)]
+        each = [(problem.target, problem.weight, problem.cost, problem.n_labels, Weights.of(start), limits)]
         weights, history, stop = members.ask("solve", each=each)[0]
         return Solution(SharedState(weights.chain(), members), history, stop)  # type: ignore[arg-type]
 

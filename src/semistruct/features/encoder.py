@@ -154,7 +154,7 @@ class Encoder:
             indices=indices.astype(np.int32, copy=False),
             values=np.ones(1) if (values == 1).all() else values,
             offsets=starts(lengths),
-            kind=self._source.kinds(X),
+            kind=found.kinds,
             n_features=n_features,
             n_kinds=self.n_kinds,
         )

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -19,7 +18,9 @@ from semistruct.batch import ranges, starts
 from semistruct.features.functions import called
 from semistruct.features.memory import Memory
 from semistruct.features.own import Dense, Entries, Gathered, Lookup
+from semistruct.features.sequences import SequenceTemplate
 from semistruct.features.templates import Features
+from semistruct.features.texts import Template, Text, values_of
 
 LABEL = re.compile(r"[a-z]+(?:\([^)]*\))?(?==)")
 BLOCK = 2000  # sequences whose features of templates are made at once
@@ -43,11 +44,13 @@ class Found:
             room than all at once
     valued  (token, row, value): those of users, which add up
     dense   vectors, which also add up
+    kinds   (n_tokens,) of the steps into the tokens
     """
 
     once: Iterable[Block]
     valued: Entries
-    dense: Iterable[Dense] = ()
+    dense: Iterable[Dense]
+    kinds: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -69,21 +72,20 @@ class Given:
     def window(self, name: str) -> range:
         return range(1)
 
-    def kinds(self, X: Sequence[Any]) -> np.ndarray:
-        return np.zeros(sum(map(len, X)), np.int16)
-
     def entries(self, X: Sequence[Any], look: Lookup, rows: Callable[[], Rows]) -> Found:
         tokens = list(chain.from_iterable(X))
+        kinds = np.zeros(len(tokens), np.int16)
         if not any(issubclass(kind, dict) for kind in set(map(type, tokens))):
             names = look.numbers(chain.from_iterable(tokens))
             known = np.flatnonzero(names >= 0)
-            return Found([], (_owners(tokens)[known], rows().first[names[known]], np.ones(len(known))))
+            entries = _owners(tokens)[known], rows().first[names[known]], np.ones(len(known))
+            return Found([], entries, [], kinds)
         own = Gathered()
         places = ((i, t) for i, x in enumerate(X) for t in range(len(x)))
         for number, (token, (i, t)) in enumerate(zip(tokens, places, strict=True)):
             own.add(number, token, f"sequence {i}, token {t}")
         numbered, first = own.numbered(look), rows().first
-        return Found([], numbered.entries(first), numbered.dense(first))
+        return Found([], numbered.entries(first), numbered.dense(first), kinds)
 
 
 class Templated:
@@ -106,39 +108,31 @@ class Templated:
     def window(self, name: str) -> range:
         return self.windows.get(split_name(name)[0], range(1))
 
-    def kinds(self, X: Sequence[Any]) -> np.ndarray:
-        return np.fromiter(chain.from_iterable(self.templates.step(list(x)) for x in X), np.int16)
-
     def entries(self, X: Sequence[Any], look: Lookup, rows: Callable[[], Rows]) -> Found:
         own = Gathered()
         X = self._parted(X, own)
-        distinct = dict.fromkeys(chain.from_iterable(X))
         self._call(X, own)
-        by_word = (self._new_words if look.grow else self._known_words)(distinct, look)
-        named = self._new_names if look.grow else self._known_names
-        by_block = [named(X[a : a + BLOCK], look) for a in range(0, len(X), BLOCK)]
+        text = Text.of(X)
+        by_word = (self._new_words if look.grow else self._known_words)(text.words.distinct, look)
+        by_template = [self._names(label, template, text, look) for label, template in self.templates.sequences]
         numbered = own.numbered(look)
-        number = {token: i for i, token in enumerate(distinct)}
-        seen = _Seen(np.array([len(x) for x in X]), np.fromiter((number[t] for x in X for t in x), np.int32))
         wide = [look.vector(f"{label}=dimension", v.width, label) for label, _, v in self.templates.vectors]
         place = rows()
-        vectors = self._vectors(seen, list(distinct), [(v, int(place.first[v])) for v in wide])
+        vectors = self._vectors(text, [(v, int(place.first[v])) for v in wide])
         return Found(
-            self._blocks(seen, by_word, by_block, place),
+            self._blocks(text, by_word, by_template, place),
             numbered.entries(place.first),
             chain(numbered.dense(place.first), vectors),
+            self._kinds(text),
         )
 
-    def _blocks(self, seen: _Seen, by_word: _Names, by_block: list[list[_Names]], rows: Rows) -> Iterator[Block]:
+    def _blocks(self, text: Text, by_word: _Names, by_template: list[list[_Names]], rows: Rows) -> Iterator[Block]:
         """The features of templates, a block at a time."""
-        token = 0
-        for k, found in enumerate(by_block):
-            part = seen.part(token, seen.lengths[k * BLOCK : (k + 1) * BLOCK])
-            token += len(part.word)
-            once = [*self._laid_out(part, by_word, rows)]
+        for block, *found in zip(text.blocks(BLOCK), *by_template, strict=True):
+            once = [*self._laid_out(block, by_word, rows)]
             for owner, names in (one.known() for one in found):
                 once.append((owner, rows.first[names]))
-            yield Block(len(part.word), once)
+            yield Block(len(block.word), once)
 
     def _new_words(self, distinct: Iterable[Any], look: Lookup) -> _Names:
         """The names of the word templates of each distinct token, which get numbers as they are met."""
@@ -157,27 +151,33 @@ class Templated:
         by_word = [words[token] for token in distinct]
         return _Names.of(by_word, np.fromiter(chain.from_iterable(by_word), np.int32))
 
-    def _new_names(self, X: list[list[Any]], look: Lookup) -> list[_Names]:
-        """The names of the other templates of each token, which get numbers as they are met."""
-        names = [own for x in X for own in self._sequence_names(x)]
-        return [_Names.of(names, look.numbers(chain.from_iterable(names)))]
+    def _names(self, label: str, template: SequenceTemplate, text: Text, look: Lookup) -> list[_Names]:
+        """The names of a template of sequences, by blocks."""
 
-    def _known_names(self, X: list[list[Any]], look: Lookup) -> list[_Names]:
-        """The same for names that have their numbers, one template at a time: each is made and looked up once."""
+        def numbers(values: Iterable[str]) -> list[int]:
+            return look.numbers(f"{label}={value}" for value in values).tolist()
+
         out = []
-        for label, template in self.templates.sequences:
-            sizes, values = list[int](), list[str]()
-            for x in X:
-                found = template(x)  # not kept: many small lists keep the garbage collector busy
-                sizes.extend(map(len, found))
-                values.extend(chain.from_iterable(found))
-            numbers = self._values[label].of({*values}, partial(_numbers_of, look, label))
-            known = np.fromiter(map(numbers.__getitem__, values), np.int32, len(values))
-            out.append(_Names(np.array(sizes, np.int32), known))
+        for block in text.blocks(BLOCK):
+            sizes, which, texts = values_of(template, block)
+            if not look.grow:  # each is made and looked up once
+                known = self._values[label].of(texts, numbers)
+                found = [known[value] for value in texts]
+            else:
+                found = numbers(texts)
+            out.append(_Names(sizes, np.array(found, np.int32)[which]))
         return out
 
-    def _parted(self, X: Sequence[Any], own: Gathered) -> list[list[Any]]:
+    def _kinds(self, text: Text) -> np.ndarray:
+        step = self.templates.step
+        if isinstance(step, Template):
+            return step.all(text)
+        return np.fromiter(chain.from_iterable(step(list(x)) for x in text.X), np.int16, len(text.word))
+
+    def _parted(self, X: Sequence[Any], own: Gathered) -> Sequence[Sequence[Any]]:
         """The tokens without the features that stand beside them, which go to `own`."""
+        if not any(issubclass(kind, tuple) for kind in set(map(type, chain.from_iterable(X)))):
+            return X
         out = [list(x) for x in X]
         number = 0
         for i, x in enumerate(out):
@@ -188,7 +188,7 @@ class Templated:
             number += len(x)
         return out
 
-    def _call(self, X: list[list[Any]], own: Gathered) -> None:
+    def _call(self, X: Sequence[Sequence[Any]], own: Gathered) -> None:
         """Call the functions for every token."""
         for label, function in self.templates.functions:
             number = 0
@@ -198,7 +198,7 @@ class Templated:
                     own.add(number, called(function, tokens, i, t), f"sequence {i}, token {t}: {label}", f"{label}=")
                     number += 1
 
-    def _laid_out(self, seen: _Seen, by_word: _Names, rows: Rows) -> Iterator[Pairs]:
+    def _laid_out(self, text: Text, by_word: _Names, rows: Rows) -> Iterator[Pairs]:
         """(token, row) of the word templates, one offset at a time."""
         owner, names = by_word.known()
         for offset in sorted({o for _, window, _ in self.templates.words for o in window}):
@@ -206,28 +206,21 @@ class Templated:
             fits = (place >= 0) & (place < np.diff(rows.first)[names])
             row = rows.first[names[fits]] + place[fits]
             size = np.bincount(owner[fits], minlength=len(by_word.sizes))
-            token, other = seen.beside(offset)
+            token, other = text.beside(offset)
             yield np.repeat(token, size[other]), row[ranges(starts(size)[other], size[other])]
 
-    def _vectors(self, seen: _Seen, distinct: list[Any], places: list[tuple[int, int]]) -> Iterator[Dense]:
+    def _vectors(self, text: Text, places: list[tuple[int, int]]) -> Iterator[Dense]:
         """The numbers of the vectors of words; places has the number and the first row of each set of vectors."""
+        distinct = text.words.distinct
         for (_, window, vectors), (number, first) in zip(self.templates.vectors, places, strict=True):
             where = np.fromiter(map(vectors.find, distinct), np.int64, len(distinct))
             for at, offset in enumerate(window if number >= 0 else ()):
-                token, other = seen.beside(offset)
+                token, other = text.beside(offset)
                 there = where[other] >= 0
                 yield Dense(token[there], first + at * vectors.width, vectors.matrix[where[other[there]]])
 
     def _word_names(self, token: Any) -> list[str]:
         return [f"{label}={value}" for label, _, values in self.templates.words for value in values(token)]
-
-    def _sequence_names(self, x: list[Any]) -> list[list[str]]:
-        out: list[list[str]] = [[] for _ in x]
-        for label, template in self.templates.sequences:
-            for names, values in zip(out, template(x), strict=True):
-                if values:
-                    names += [f"{label}={value}" for value in values]
-        return out
 
 
 @dataclass(frozen=True)
@@ -247,34 +240,11 @@ class _Names:
         return np.repeat(np.arange(len(self.sizes)), self.sizes)[known], self.numbers[known]
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """Sequences of these lengths, end to end; word[t] says which distinct token t is."""
-
-    lengths: np.ndarray
-    word: np.ndarray
-
-    def part(self, first: int, lengths: np.ndarray) -> _Seen:
-        """The sequences of these lengths from token `first` on."""
-        return _Seen(lengths, self.word[first : first + int(lengths.sum())])
-
-    def beside(self, offset: int) -> tuple[np.ndarray, np.ndarray]:
-        """The tokens that have another one so far to their right, and the words of these."""
-        before = ranges(np.zeros(len(self.lengths), np.int64), self.lengths)
-        after = np.repeat(self.lengths, self.lengths) - before - 1
-        token = np.flatnonzero((before >= -offset) & (after >= offset))
-        return token, self.word[token + offset]
-
-
 def split_name(name: str) -> tuple[str, str]:
     """The label of the template and the value: `suffix(2-4)=ing` is ("suffix(2-4)", "ing")."""
     match = LABEL.match(name)
     label = match.group() if match else ""
     return label, name[len(label) + 1 :]
-
-
-def _numbers_of(look: Lookup, label: str, values: Iterable[str]) -> list[int]:
-    return look.numbers(f"{label}={value}" for value in values).tolist()
 
 
 def _owners(groups: Sequence[Any]) -> np.ndarray:

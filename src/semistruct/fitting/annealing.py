@@ -54,7 +54,7 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
             if not state.settled:
                 target = np.concatenate([fixed, matching.labels])
                 problem = Problem(task.batch, learner.n_labels, target, weight, np.ones(task.batch.n_tokens))
-                solution = learner.solve(problem, start=learner.resume(state.extra))
+                solution = learner.solve(problem, start=learner.resume(state.extra) or state.chain)
                 if solution.objective <= before - matching.penalty:
                     state.chain = solution.state.chain
                 state.extra = solution.state.arrays()

@@ -99,7 +99,7 @@ class MarginLearner:
         problem: Problem,
         *,
         tol: float | None = None,
-        start: DualState | None = None,
+        start: DualState | ChainWeights | None = None,
         bench: sdm.Bench | None = None,
     ) -> Solution:
         """Train on complete labels."""

@@ -20,7 +20,7 @@ from semistruct.rules.words import PhraseTest, RunTest, WordTest
 
 
 class Entries(Protocol):
-    """Where events are entered, for N tokens and Y labels (`tables.Builder`).
+    """Where events are entered, for N tokens and Y labels (`building.Builder`).
 
     X                 the sequences of tokens, whose tokens are numbered from 0 to N - 1
     first, last (N,)  the first and the last tokens of the sequences
@@ -152,9 +152,8 @@ class TokenEvent:
             fits &= _near(entries.passes(self.before), entries.first, self.within)[start]
         if self.after is not None:
             fits &= _near(entries.passes(self.after)[::-1], entries.last[::-1], self.within)[::-1][end - 1]
-        steps = np.zeros(len(entries.first) + 1, np.int64)
-        np.add.at(steps, start[fits], 1)
-        np.add.at(steps, end[fits], -1)
+        n = len(entries.first)
+        steps = np.bincount(start[fits], minlength=n + 1) - np.bincount(end[fits], minlength=n + 1)
         return np.cumsum(steps[:-1]) > 0
 
     def _spans(self, entries: Entries) -> tuple[np.ndarray, np.ndarray]:

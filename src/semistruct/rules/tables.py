@@ -11,23 +11,17 @@ functions cannot be compiled: they are in `functions`, with the sequences X that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from semistruct.batch import starts
-from semistruct.errors import DataError
-from semistruct.features.encoder import form_of
-from semistruct.features.words import word_of
 from semistruct.rules.base import Rule, Term
+from semistruct.rules.building import Builder
 from semistruct.rules.event_kernels import (
     ALONE,
-    ENTRY,
     ITSELF,
-    NO_MARK,
     NO_TERM,
     PER_SEQUENCE,
     PER_TOKEN,
@@ -37,13 +31,10 @@ from semistruct.rules.event_kernels import (
 )
 from semistruct.rules.events import Event
 from semistruct.rules.vocabulary.function import Measured
-from semistruct.rules.words import PhraseTest, RunTest, WordIndex, WordTest
 from semistruct.threads import spread
 
 PER = {None: ITSELF, "tokens": PER_TOKEN, "sequences": PER_SEQUENCE}
-ANY_LENGTH = 2**31 - 1
 PART = 10_000  # sequences that are counted at once
-BITS = 62  # tests per number when sets of tests are compared
 
 
 class Costs(NamedTuple):
@@ -234,150 +225,3 @@ def _targets(rules: Sequence[Rule], found: Sequence[tuple[int, Term]], others: d
         target["needs"] = NO_TERM if term.needs is None else others[term.needs]
         target["bars"] = NO_TERM if term.bars is None else others[term.bars]
     return targets
-
-
-class _Test(NamedTuple):
-    """Term k counts what has a label, or a pair of labels, of the mask, at the tokens `where` (bits); None for all."""
-
-    term: int
-    mask: np.ndarray
-    where: np.ndarray | None
-
-    @classmethod
-    def of(cls, term: int, mask: np.ndarray, where: np.ndarray | None) -> _Test:
-        return cls(term, mask, None if where is None else np.packbits(where))
-
-    def places(self, n: int) -> np.ndarray:
-        """(n,): whether each token is tested."""
-        return np.ones(n, bool) if self.where is None else np.unpackbits(self.where, count=n).view(bool)
-
-
-class Builder:
-    """Collects the events of terms, see `events.Entries`."""
-
-    def __init__(self, X: Sequence[Any], labels: tuple[str, ...]) -> None:
-        self.X, self.labels = X, labels
-        lengths = np.array([len(x) for x in X], np.int64)
-        if not lengths.all():
-            raise DataError(f"sequence {int(np.argmin(lengths))} has no tokens")
-        self.offsets = starts(lengths)
-        self.first = np.zeros(self.offsets[-1], bool)
-        self.first[self.offsets[:-1]] = True
-        self.last = np.roll(self.first, -1)
-        self._only: np.ndarray | None = None
-        self._tokens: list[_Test] = []
-        self._steps: list[_Test] = []
-        self._lengths: list[tuple[int, int, int, int]] = []  # label, term, least, most
-        self._orders: list[tuple[int, int, int]] = []  # first label, term, label that came before
-
-    def enter(self, event: Event, k: int) -> None:
-        """Term k counts this event, which must say how: one that the kernels never see would cost nothing."""
-        before = self._size()
-        event.enter(self, k)
-        if self._size() == before:
-            raise TypeError(f"a {type(event).__name__} enters nothing, so it would never be counted")
-
-    def _size(self) -> int:
-        return len(self._tokens) + len(self._steps) + len(self._lengths) + len(self._orders)
-
-    @cached_property
-    def _words(self) -> tuple[WordIndex, np.ndarray]:
-        """The distinct words, and the number of the word of each token (N,)."""
-        if form_of(self.X) != "tokens":
-            hint = "give each token as (word, features)"
-            raise DataError(f"rules about words need tokens, but this data holds {form_of(self.X)}; {hint}")
-        codes: dict[str, int] = {}
-        flat = [codes.setdefault(word_of(token), len(codes)) for x in self.X for token in x]
-        return WordIndex(codes), np.array(flat, np.int64)
-
-    def passes(self, test: WordTest) -> np.ndarray:
-        """(N,): the tokens whose word passes."""
-        words, code = self._words
-        passed = np.zeros(len(words.number), bool)
-        passed[words.passing(test)] = True
-        return passed[code]
-
-    def runs(self, test: PhraseTest | RunTest) -> tuple[np.ndarray, np.ndarray]:
-        """The first tokens, and those after the last, of all runs of words that pass."""
-        begin = np.flatnonzero(self.passes(test.head))
-        found = []
-        for i in np.unique(np.searchsorted(self.offsets, begin, side="right") - 1).tolist():
-            a, b = int(self.offsets[i]), int(self.offsets[i + 1])
-            words = [word_of(token) for token in self.X[i]]
-            for t in begin[np.searchsorted(begin, a) : np.searchsorted(begin, b)].tolist():
-                found += [(t, a + end) for end in test.ends(words, t - a)]
-        start, end = np.array(found, np.int64).reshape(-1, 2).T
-        return start, end
-
-    def within(self, where: np.ndarray) -> Builder:
-        """The same builder, for which only what happens at the tokens `where` (N,) counts."""
-        limited = copy(self)
-        limited._only = self._also(where)
-        return limited
-
-    def _also(self, where: np.ndarray | None) -> np.ndarray | None:
-        return where if self._only is None else self._only if where is None else self._only & where
-
-    def at_tokens(self, k: int, having: np.ndarray, where: np.ndarray | None = None) -> None:
-        self._tokens.append(_Test.of(k, having, self._also(where)))
-
-    def at_steps(self, k: int, pairs: np.ndarray, where: np.ndarray | None = None) -> None:
-        self._steps.append(_Test.of(k, pairs, self._also(where)))
-
-    def of_lengths(self, k: int, having: np.ndarray, least: int, most: int | None) -> None:
-        longest = ANY_LENGTH if most is None else most
-        self._lengths += [(int(y), k, least, longest) for y in np.flatnonzero(having)]
-
-    def of_order(self, k: int, first: str, then: str) -> None:
-        self._orders.append((self.labels.index(first), k, self.labels.index(then)))
-
-    def events(self, n_terms: int) -> tuple[Events, np.ndarray, np.ndarray]:
-        """(Events, token_tests, step_tests of RuleTables)."""
-        n, Y = int(self.offsets[-1]), len(self.labels)
-        token_class, token_cells, token_tests = _classes(self._tokens, n, Y, n_terms)
-        step_class, step_cells, step_tests = _classes(self._steps, n, (Y + 1) * Y, n_terms)
-        first_step = 2 * Y + len(token_tests) * Y
-        marks = sorted({then for _, _, then in self._orders})
-        rows = [(z, k, 0, 0, marks.index(then)) for z, k, then in self._orders]
-        rows += [(Y + z, k, least, most, 0) for z, k, least, most in self._lengths]
-        cells = [np.array([row[0] for row in rows], np.int64), 2 * Y + token_cells[0], first_step + step_cells[0]]
-        special = np.array([row[1:] for row in rows], ENTRY)
-        entry = np.zeros(len(rows) + len(token_cells[1]) + len(step_cells[1]), ENTRY)
-        entry[: len(rows)], entry["term"][len(rows) :] = special, np.concatenate([token_cells[1], step_cells[1]])
-        cell = np.concatenate(cells)
-        mark = np.full(Y, NO_MARK, np.int64)
-        mark[marks] = np.arange(len(marks))
-        events = Events(
-            token_cell=(2 * Y + token_class * Y).astype(np.int32),
-            step_cell=(first_step + step_class * (Y + 1) * Y).astype(np.int32),
-            ptr=starts(np.bincount(cell, minlength=first_step + len(step_tests) * (Y + 1) * Y)),
-            entry=entry[np.argsort(cell, kind="stable")],
-            mark=mark,
-        )
-        return events, token_tests, step_tests
-
-
-def _classes(
-    tests: list[_Test], n: int, size: int, n_terms: int
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """Number the distinct sets of tests that n places have.
-
-    Returns the class of each place, the (cells class * size + label, terms) of all events, and which terms the places
-    of a class are tested for.
-    """
-    some = [test for test in tests if test.where is not None]
-    codes = np.zeros((n, max(-(-len(some) // BITS), 1)), np.int64)
-    for q, test in enumerate(some):
-        codes[test.places(n), q // BITS] |= 1 << (q % BITS)
-    distinct, of = np.unique(codes, axis=0 if codes.shape[1] > 1 else None, return_inverse=True)
-    distinct = distinct.reshape(-1, codes.shape[1])
-    cells, terms, tested = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], np.zeros((len(distinct), n_terms), bool)
-    q = 0
-    for test in tests:
-        which = np.arange(len(distinct))
-        if test.where is not None:
-            which, q = np.flatnonzero(distinct[:, q // BITS] >> (q % BITS) & 1), q + 1
-        tested[which, test.term] = True
-        cells.append((which[:, None] * size + np.flatnonzero(test.mask)).ravel())
-        terms.append(np.full(len(cells[-1]), test.term))
-    return of.reshape(-1), (np.concatenate(cells), np.concatenate(terms)), tested

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate
@@ -10,7 +10,7 @@ from typing import Literal
 
 from semistruct.features.steps import LINE_BREAKS
 from semistruct.features.words import core_of, is_punctuation
-from semistruct.patterns import is_match
+from semistruct.patterns import is_match, matching
 from semistruct.tokens import tokenize
 
 CLASSES: dict[str, Callable[[str], bool]] = {"punctuation": is_punctuation, "newline": LINE_BREAKS.__contains__}
@@ -67,6 +67,11 @@ class PhraseTest:
         for phrase in self.phrases:
             found.setdefault(phrase[0], []).append(phrase)
         return found
+
+    def tests(self, head: str) -> Iterator[tuple[WordTest, ...]]:
+        """The tests, one for each word, of the phrases that begin with this word."""
+        for phrase in self._beginning(head):
+            yield tuple(WordTest(frozenset([word]), exact=self.exact, bare=self.bare) for word in phrase)
 
     def ends(self, words: Sequence[str], a: int) -> list[int]:
         """Where the runs end that begin with word a."""
@@ -161,19 +166,47 @@ class WordIndex:
 
     def __init__(self, words: Iterable[str]) -> None:
         self.number = {word: i for i, word in enumerate(words)}
-        self._lower: dict[str, list[int]] = {}
-        for word, i in self.number.items():
-            self._lower.setdefault(word.lower(), []).append(i)
         self._passing: dict[WordTest, list[int]] = {}
 
     def passing(self, test: WordTest) -> list[int]:
         """The numbers of the words that pass; each word, or each word of the test if these are fewer, is tried once."""
         if test not in self._passing:
-            if test.patterns or test.classes or test.bare or len(test.words) > len(self.number):
-                found = [i for word, i in self.number.items() if test(word)]
-            else:
-                exact = {self.number[word] for word in test.words if word in self.number}
-                lower = () if test.exact else (self._lower.get(word, ()) for word in test.words)
-                found = sorted(exact.union(*lower))
-            self._passing[test] = found
+            spelt = self._bare if test.bare else self._spelt
+            self._passing[test] = sorted(i for spelling in spelt.passing(test) for i in spelt.words[spelling])
         return self._passing[test]
+
+    @cached_property
+    def _spelt(self) -> _Spellings:
+        return _Spellings({word: [i] for word, i in self.number.items()})
+
+    @cached_property
+    def _bare(self) -> _Spellings:
+        """The words without the punctuation around them."""
+        found: dict[str, list[int]] = {}
+        for word, i in self.number.items():
+            found.setdefault(core_of(word), []).append(i)
+        return _Spellings(found)
+
+
+@dataclass(frozen=True)
+class _Spellings:
+    """The numbers of the words that are spelt in each way."""
+
+    words: dict[str, list[int]]
+
+    @cached_property
+    def _lower(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for spelling in self.words:
+            found.setdefault(spelling.lower(), []).append(spelling)
+        return found
+
+    def passing(self, test: WordTest) -> set[str]:
+        """Those that pass."""
+        found = {spelling for name in test.classes for spelling in filter(CLASSES[name], self.words)}
+        for pattern in test.patterns:
+            found.update(matching(pattern, self.words))
+        found |= test.words & self.words.keys()
+        if not test.exact:
+            found.update(*(self._lower[word] for word in test.words & self._lower.keys()))
+        return found

@@ -12,9 +12,10 @@ import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
+from semistruct.rules.building import ANY_LENGTH
 from semistruct.rules.event_kernels import ALONE, ITSELF, NO_TERM, TARGET, Events
 from semistruct.rules.events import StartEvent
-from semistruct.rules.tables import ANY_LENGTH, RuleTables, most_hits
+from semistruct.rules.tables import RuleTables, most_hits
 from semistruct.search.k_best_kernels import k_best_sequences
 from semistruct.search.margin_kernels import margins_under
 from semistruct.search.prefix_kernels import LIMIT, TERM, Track

@@ -33,6 +33,7 @@ from semistruct.threads import spread
 
 BLOCKS, LEAST = 128, 32  # a pass looks at this many blocks of examples with the same w, of no less than LEAST each
 SWEEPS = 6  # sweeps over the working sets after each pass
+APPROACH = 3  # sweeps over the first labellings, if these are taken from weights that are near
 MAX_PAIRS = 10  # pairs of labellings moved per example and visit
 FULL_EVERY = 5  # one in this many passes visits all examples
 SMALL_GAP = 0.1  # an example below this share of the mean gap is left out of the passes between
@@ -151,7 +152,7 @@ def solve(
     *,
     tol: float = 0.01,
     max_passes: int = 1000,
-    start: DualState | None = None,
+    start: DualState | ChainWeights | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
     watch: Watch | None = None,
@@ -159,7 +160,8 @@ def solve(
 ) -> Solution:
     """Minimise P until the duality gap is at most tol * P; warns when max_passes come first.
 
-    start  dual variables of an earlier solution for the same examples; targets and C_i may have changed
+    start  dual variables of an earlier solution for the same examples; targets and C_i may have changed.  Or weights
+           that are near to the solution, from which the first labellings are taken
     watch  called with every record of the history
     bench  makes the Workbench, for examples with another kind of loss
     """
@@ -200,28 +202,46 @@ def solve(
 class Workbench:
     """The arrays of one call of `solve`, and the things done with them."""
 
-    def __init__(self, problem: Problem, start: DualState | None, n_jobs: int | None) -> None:
+    def __init__(self, problem: Problem, start: DualState | ChainWeights | None, n_jobs: int | None) -> None:
         self.problem, self.goal, self.n_jobs = problem, problem.goal, n_jobs
         n = len(problem.batch)
         self.rows = _rows(problem.batch, n_jobs)
-        self.state = DualState.zero(problem) if start is None else start.rebased(problem, self.rows)
+        self.state = start.rebased(problem, self.rows) if isinstance(start, DualState) else DualState.zero(problem)
         chain = self.state.chain
         self.w = set_kernels.W(chain.tokens, chain.trans, chain.step)
         self.found = np.empty(problem.batch.n_tokens, np.int16)
         self.hinge, self.mean, self.apart = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.trial = np.zeros_like(chain.trans)
         self.inner_tol = 0.0
         self.viterbi = 0
+        if isinstance(start, ChainWeights):
+            self._approach(start)
+
+    def _approach(self, near: ChainWeights) -> None:
+        """Fill the working sets with the worst labellings for these weights, and balance them."""
+        everyone, w = np.arange(len(self.problem.batch)), self.w
+        self.w = set_kernels.W(near.tokens, near.trans, near.step)
+        self.look(everyone)
+        self.w = w
+        self._insert(everyone, np.zeros(len(everyone), np.bool_))
+        for _ in range(APPROACH):
+            self.sweep(everyone)
 
     def visit(self, which: np.ndarray, gap: np.ndarray) -> None:
         """Find the worst labelling of each example, add it to its working set and balance that."""
         full = np.zeros(len(gap), np.bool_)
         for block in np.array_split(which, np.clip(len(which) // LEAST, 1, BLOCKS)):
             gap[block] = self.look(block)
-            set_kernels.insert(block, self.rows, self.goal, self.state.sets, self.found, self.trial, full)
+            self._insert(block, full)
             self.sweep(block)
         if full.any():  # their new labelling had no room and is found again in the next pass
             self.state.grow(full)
+
+    def _insert(self, which: np.ndarray, full: np.ndarray) -> None:
+        """Add the labellings found to the working sets; marks those that are full."""
+        sets = self.state.sets
+        spread(
+            set_kernels.insert, which, self.rows, self.goal, sets, self.found, self.w.trans, full, n_jobs=self.n_jobs
+        )
 
     def sweep(self, which: np.ndarray) -> None:
         """Balance the working sets as they are."""
@@ -250,7 +270,7 @@ class Workbench:
         return float(0.5 * (w @ w + t @ t) + self.problem.weight @ self.hinge)
 
 
-Bench = Callable[[Problem, DualState | None, int | None], Workbench]
+Bench = Callable[[Problem, DualState | ChainWeights | None, int | None], Workbench]
 _known_rows: WeakKeyDictionary[SequenceBatch, set_kernels.Sequences] = WeakKeyDictionary()
 
 

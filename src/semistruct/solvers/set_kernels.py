@@ -143,14 +143,22 @@ def add_steps(table, kind, target, path, amount):
 def gram_row(i, rows, target, here, last, row, trial):
     """row[s] = psi_last . psi_s for s <= last; `trial` (K, Y, Y) is all zero before and after.
 
-    psi_last is laid out as scores, U for the tokens and `trial` for the steps, and each psi_s is scored with it.
+    psi_last is laid out as scores, U for the tokens and `trial` for the steps, and each psi_s is scored with it; only
+    tokens where some labelling differs from the target are asked for.
     """
     a, T, Y = rows.offsets[i], len(target), trial.shape[1]
     new, kind, p = here[last], rows.kind[rows.offsets[i] : rows.offsets[i + 1]], rows.product_start[i]
-    U = np.zeros((T, Y))
+    U, asked = np.zeros((T, Y)), np.empty(T, np.int64)
+    n = 0
+    for t in range(T):
+        for s in range(1, last + 1):
+            if here[s, t] != target[t]:
+                asked[n] = t
+                n += 1
+                break
     for s in range(T):
         if new[s] != target[s]:
-            for t in range(T):
+            for t in asked[:n]:
                 v = rows.product[p + s * T + t] if len(rows.product) else token_product(rows, a + s, a + t)
                 U[t, target[s]] += v
                 U[t, new[s]] -= v
@@ -224,8 +232,12 @@ def copy_sets(old, new):
 
 
 @kernel
-def insert(which, rows, goal, sets, found, trial, full):
-    """Put the labellings `found` into the working sets; marks in full (n,) the examples that have no room."""
+def insert(which, rows, goal, sets, found, trans, full):
+    """Put the labellings `found` into the working sets; marks in full (n,) the examples that have no room.
+
+    trans  tables of steps, for their shape
+    """
+    trial = np.zeros_like(trans)
     for i in which:
         a, b = rows.offsets[i], rows.offsets[i + 1]
         drop_empty(i, b - a, sets)
