@@ -143,8 +143,9 @@ def test_processes_end_with_the_one_that_started_them():
     with subprocess.Popen(command, stdout=none, stderr=subprocess.PIPE, text=True, env=environment) as parent:
         pids = set()
         while len(pids) < 3:
-            line = parent.stderr.readline().strip()
-            pids |= {int(line)} if line.isdigit() else set()
+            line = parent.stderr.readline()
+            assert line, "the process has ended"
+            pids |= {int(line)} if line.strip().isdigit() else set()
         parent.send_signal(signal.SIGKILL)
     until = time.monotonic() + 20
     while not all(map(is_gone, pids)):

@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import termios
+import time
 from contextlib import suppress
 
 import pytest
