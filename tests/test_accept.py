@@ -1,11 +1,14 @@
 """Answers accepted by a promise, on the command line; and what `evaluate` says of probabilities."""
 
 import json
+import os
 
 import pytest
 
 from semistruct import SSVM, Rules, make_citations, read
 from semistruct.cli import main
+from semistruct.cli.trusting import Split, is_sure, only_sure
+from semistruct.corpus import Example
 from semistruct.formats import write
 from semistruct.rules import AtMostOnce, StartsWith
 
@@ -61,6 +64,14 @@ def test_fields_are_split(files, model, capsys):
     for i, example in zip(some, sure, strict=True):
         assert (None in example.labels) == (i in unsure)
         assert all(y is None or y == z for y, z in zip(example.labels, found.labels[i], strict=True))
+
+
+def test_a_sequence_without_a_field_is_to_be_checked():
+    example = Example(["a", "b"], ["O", "O"])
+    assert not is_sure([])
+    assert only_sure(example, [], "bio") is None
+    split = Split("field", "bio")
+    assert list(split.sure_ones(iter([(example, [])]), os.devnull, format="tsv")) == []
 
 
 def test_jsonl_marks_what_is_sure(files, model, capsys):

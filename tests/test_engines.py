@@ -120,6 +120,18 @@ def test_learning_goes_on_from_where_it_ended():
     assert len(fresh.solve(problem).history) == 1
 
 
+@pytest.mark.parametrize("n", [1, 3])
+def test_dual_variables_of_other_shards_are_not_used(n):
+    task = task_of()
+    problem = problem_of(task, np.full(len(task.batch), 0.1))
+    arrays = (
+        SharedLearner(problem.n_labels, 0.01, 1000, 0, 1, sharing=sharing_of(task, 2)).solve(problem).state.arrays()
+    )
+    learner = SharedLearner(problem.n_labels, 0.01, 1000, 0, 1, sharing=sharing_of(task, n))
+    assert learner.resume(arrays) is None
+    assert not any(learner.sharing.members.ask("has_duals"))
+
+
 def test_matching_by_shards_is_that_of_one_process():
     task = task_of(20)
     chain = MarginLearner(len(task.labels), 0.05, 1000, 0, 1).learn(*task.labelled[:2], task.labelled[2]).chain

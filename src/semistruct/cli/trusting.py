@@ -70,7 +70,7 @@ class Split:
         with tempfile.TemporaryFile() as rest:
             for example, sure in examples:
                 self._count(sure)
-                if not all(sure if isinstance(sure, list) else [sure]):
+                if not is_sure(sure):
                     pickle.dump(example, rest)
                 kept = only_sure(example, sure, self.scheme)
                 if kept is not None:
@@ -101,12 +101,17 @@ def _pickled(file: IO[bytes]) -> Iterator[Example]:
             return
 
 
+def is_sure(sure: Any) -> bool:
+    """Whether nothing is to be checked; where no field was found, no promise says that there is none."""
+    return bool(sure) and all(sure) if isinstance(sure, list) else sure
+
+
 def only_sure(example: Example, sure: Any, scheme: str) -> Example | None:
     """The example if it is sure; with the labels of its sure fields if it has some; else None."""
-    if not isinstance(sure, list):
-        return example if sure else None
-    if all(sure):
+    if is_sure(sure):
         return example
+    if not isinstance(sure, list):
+        return None
     labels: Labels = [None] * len(example)
     for span, ok in zip(blocks_of(example.labels or [], scheme), sure, strict=True):
         if ok:

@@ -160,14 +160,19 @@ class SharedLearner(MarginLearner):
     sharing: Sharing | None = None
 
     def resume(self, arrays: dict[str, np.ndarray]) -> None:
-        """Give members that have just begun the dual variables of a checkpoint."""
+        """Give members that have just begun the dual variables of a checkpoint.
+
+        Those of another number of members fit none of these, who then begin anew from the weights.
+        """
         assert self.sharing is not None
-        own: list[dict[str, np.ndarray]] = [{} for _ in self.sharing.own]
+        own: dict[str, dict[str, np.ndarray]] = {}
         for name, array in arrays.items():
             k, key = name.split(".")
-            own[int(k)][key] = array
+            own.setdefault(k, {})[key] = array
+        if len(own) != len(self.sharing.own):
+            return
         if not any(self.sharing.members.ask("has_duals")):
-            self.sharing.members.ask("restore", each=[(one,) for one in own])
+            self.sharing.members.ask("restore", each=[(own[str(k)],) for k in range(len(own))])
 
     def solve(self, problem: Problem, *, tol: float | None = None, start: Any = None, bench: Any = None) -> Solution:
         """Train on complete labels; a single member does all of it by itself, `start` being weights that are near."""
