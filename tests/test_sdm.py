@@ -189,6 +189,17 @@ def test_a_warm_start_reaches_the_same_optimum(pair):
 
 @light
 @given(problem_pairs())
+def test_a_start_near_some_weights_reaches_the_same_optimum(pair):
+    before, after = pair
+    near = solve(before, tol=0.01).state.chain
+    there, cold = solve(after, tol=TOL, start=near), solve(after, tol=TOL)
+    check_record(after, there.state, there.history[-1])
+    check_same_optimum(after, cold.state, there.state)
+    check_feasible(after, sdm.Workbench(after, near, 1).state)
+
+
+@light
+@given(problem_pairs())
 def test_a_start_is_left_as_it_was(pair):
     first, after = pair
     state = solve(first, tol=0.01).state
