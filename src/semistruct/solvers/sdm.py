@@ -266,8 +266,7 @@ class Workbench:
 
     def primal(self) -> float:
         """P with the hinge losses last seen; exact right after a look at all examples."""
-        w, t = self.w.tokens.ravel(), self.w.trans.ravel()
-        return float(0.5 * (w @ w + t @ t) + self.problem.weight @ self.hinge)
+        return 0.5 * self.state.chain.norm2 + float(self.problem.weight @ self.hinge)
 
 
 Bench = Callable[[Problem, DualState | ChainWeights | None, int | None], Workbench]
