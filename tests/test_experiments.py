@@ -136,9 +136,9 @@ def test_sizes_are_sorted_and_checked():
 
 
 def test_methods_are_checked():
-    assert chosen_methods("headers", "ssvm, crf", False) == ["crf", "ssvm"]
+    assert chosen_methods(Frame("headers"), "ssvm, crf") == ["crf", "ssvm"]
     with pytest.raises(ParameterError, match="there is no method 'svm' for headers; did you mean 'ssvm'"):
-        chosen_methods("headers", "svm", False)
+        chosen_methods(Frame("headers"), "svm")
 
 
 def test_folders_are_read(tmp_path):
@@ -167,14 +167,24 @@ def test_synthetic_parts_differ():
 # ---- the line-up
 
 
-@pytest.mark.parametrize("corpus", list(lineup.RULES))
-def test_every_method_can_learn_with_its_rules(corpus):
-    for name in lineup.applying(corpus):
-        found = lineup.learning(corpus, name)
+@pytest.mark.parametrize("features", lineup.FEATURES)
+@pytest.mark.parametrize("corpus", lineup.CORPORA)
+def test_every_method_can_learn_with_its_rules(corpus, features):
+    lists = lineup.lists_of(corpus, features)
+    for name in lineup.applying(lists):
+        found = lineup.learning(lists, name)
         listed = Rules.from_file(found.name)
         assert len(found.rules) + len(found.left_out) == len(listed)
         assert found.rules.rules
-        lineup.predicting(corpus, name)
+        lineup.predicting(lists, name)
+
+
+def test_what_users_get_is_one_list_for_all_methods():
+    lists = lineup.lists_of("citations", "default")
+    assert {lineup.learning(lists, name).name for name in lineup.applying(lists)} == {"citations"}
+    assert "annealed-ours" not in lineup.applying(lists)
+    published = lineup.lists_of("citations", "paper")
+    assert lineup.learning(published, "ap").name == "citations-ap"
 
 
 def test_every_registered_method_is_in_the_line_up():
@@ -183,13 +193,16 @@ def test_every_registered_method_is_in_the_line_up():
 
 
 def test_rules_without_a_form_are_left_out():
-    found = lineup.learning("headers", "pr")
+    headers = lineup.lists_of("headers", "paper")
+    found = lineup.learning(headers, "pr")
     assert found.left_out == ["order title, author, keyword", "blocks have at least 3 tokens"]
-    assert set(lineup.learning("headers", "transductive").left_out) > set(found.left_out)
-    shares = lineup.learning("headers", "ge")
+    assert set(lineup.learning(headers, "transductive").left_out) > set(found.left_out)
+    shares = lineup.learning(headers, "ge")
     assert {rule.level for rule in shares.rules.rules} == {"corpus"}
     assert {rule.key for rule in shares.rules.rules} <= {"words", "pattern"}
-    assert {rule.level for rule in lineup.learning("citations", "ge").rules.rules} == {"corpus"}
+    assert {rule.level for rule in lineup.learning(lineup.lists_of("citations", "paper"), "ge").rules.rules} == {
+        "corpus"
+    }
 
 
 def test_settings_may_be_those_of_a_corpus():

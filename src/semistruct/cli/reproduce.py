@@ -32,13 +32,16 @@ methods, use --resume."""
 
 
 def reproduce(
-    corpus: Annotated[str, Argument(help="citations, headers, apartments or synthetic")],
+    corpus: Annotated[str, Argument(help="citations, headers, names, apartments or synthetic")],
     output: Annotated[Path, Option("--output", "-o", help="folder for results, tables, figures and report.html")],
     data: Annotated[Path | None, Option(help="folder with train.tsv, dev.tsv, unlabeled.txt and test.tsv")] = None,
     sizes: Annotated[str | None, Option(help="numbers of labelled sequences; default: 5,20,all")] = None,
     draws: Annotated[int | None, Option(min=1, help="draws of the labelled sequences; default: 5")] = None,
     methods: Annotated[str | None, Option(help="for example ssvm,annealed,pr; default: all")] = None,
-    features: Annotated[str, Option(help="feature set: paper or default")] = "paper",
+    features: Annotated[
+        str,
+        Option(help="paper, with the rules each method was published with; or default, with one rules file for all"),
+    ] = "paper",
     setting: Annotated[
         str, Option(help="inductive, or transductive: the test sequences are in the pool, without labels")
     ] = "inductive",
@@ -53,26 +56,25 @@ def reproduce(
     as_json: AsJson = False,
 ) -> None:
     """Compare the methods on one corpus, as the literature does: few labels, several draws, tables and a report."""
-    from semistruct.experiments.lineup import RULES
+    from semistruct.experiments.lineup import CORPORA, FEATURES
     from semistruct.experiments.plan import QUICK_DRAWS, SETTINGS, Frame, chosen_methods, chosen_sizes, planned
     from semistruct.experiments.records import Results
     from semistruct.experiments.runner import run_all
     from semistruct.experiments.view import CHOICES
 
-    _one_of("corpus", corpus, tuple(RULES))
-    _one_of("--features", features, ("paper", "default"))
+    _one_of("corpus", corpus, CORPORA)
+    _one_of("--features", features, FEATURES)
     _one_of("--setting", setting, SETTINGS)
     _one_of("--decode", decode, ("plain", "rules", "both"))
     _one_of("--select", select, tuple(CHOICES))
     material = _material(corpus, data, quick)
-    lines = chosen_methods(corpus, methods, quick)
+    frame = Frame(corpus, features, setting, quick)
+    lines = chosen_methods(frame, methods)
     configs = planned(
         material, lines, chosen_sizes(material, sizes, quick), draws or (QUICK_DRAWS if quick else 5), quick=quick
     )  # fmt: skip
     make_folder(output)
-    results = Results.open(
-        output / "results.jsonl", Frame(corpus, features, setting, quick), material.digest, resume=resume
-    )
+    results = Results.open(output / "results.jsonl", frame, material.digest, resume=resume)
     stopped = False
     try:
         with _progress(len(configs)) as show:
@@ -100,8 +102,8 @@ def _material(corpus: str, folder: Path | None, quick: bool) -> Material:
         found = from_folder(corpus, folder)
         return found.small() if quick else found
     if corpus not in ("synthetic", "apartments"):
-        hint = f"semistruct data get {corpus} -o {corpus}"
-        raise ParameterError(f"give the folder of the {corpus} with --data; `{hint}` fetches them")
+        fetched = f"; `semistruct data get {corpus} -o {corpus}` fetches them" if corpus != "names" else ""
+        raise ParameterError(f"give the folder of the {corpus} with --data{fetched}")
     return synthetic_material(corpus, few=quick)
 
 

@@ -28,13 +28,28 @@ class Lists(NamedTuple):
     project: str
     ours: str | None = None
 
+    @classmethod
+    def one(cls, name: str) -> Lists:
+        """The same rules for all methods."""
+        return cls(name, name, name)
 
-RULES = {
+
+PUBLISHED = {
     "citations": Lists("citations-codl", "citations-daso", "citations-ap", "citations"),
-    "headers": Lists("headers", "headers", "headers"),
+    "headers": Lists.one("headers"),
+    "names": Lists.one("names"),
     "apartments": Lists("apartments", "apartments-daso", "apartments-daso"),
 }
-RULES["synthetic"] = RULES["citations"]
+PUBLISHED["synthetic"] = PUBLISHED["citations"]
+CORPORA = tuple(PUBLISHED)
+FEATURES = ("paper", "default")
+
+
+def lists_of(corpus: str, features: str) -> Lists:
+    """With the features of the paper, the rules that methods were published with; else those that we ship."""
+    if features == "paper":
+        return PUBLISHED[corpus]
+    return Lists.one("citations" if corpus == "synthetic" else corpus)
 
 
 @dataclass(frozen=True)
@@ -70,21 +85,21 @@ class RulesToLearn:
     left_out: list[str]
 
 
-def applying(corpus: str) -> list[str]:
-    """The lines of a corpus."""
-    return [name for name, entry in LINEUP.items() if getattr(RULES[corpus], entry.line.rules)]
+def applying(lists: Lists) -> list[str]:
+    """The lines of the tables of a corpus."""
+    return [name for name, entry in LINEUP.items() if getattr(lists, entry.line.rules)]
 
 
-def predicting(corpus: str, name: str) -> tuple[str, Rules]:
+def predicting(lists: Lists, name: str) -> tuple[str, Rules]:
     """(name, rules) at prediction."""
-    listed = getattr(RULES[corpus], "ours" if LINEUP[name].line.rules == "ours" else "predict")
+    listed = getattr(lists, "ours" if LINEUP[name].line.rules == "ours" else "predict")
     return listed, Rules.from_file(listed)
 
 
-def learning(corpus: str, name: str) -> RulesToLearn:
+def learning(lists: Lists, name: str) -> RulesToLearn:
     """The rules of a line, in the form that its method can use."""
     entry = LINEUP[name]
-    listed = getattr(RULES[corpus], entry.line.rules)
+    listed = getattr(lists, entry.line.rules)
     rules = Rules.from_file(listed)
     found = [(rule, entry.method.usable(rule, rules.labels or ())) for rule in rules]
     kept = [usable for _, usable in found if usable is not None]

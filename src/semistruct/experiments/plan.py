@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from semistruct.errors import ParameterError, meant, quoted
-from semistruct.experiments.lineup import applying
+from semistruct.experiments.lineup import applying, lists_of
 from semistruct.experiments.material import ALL, Material
 
 SETTINGS = ("inductive", "transductive")
@@ -19,8 +19,9 @@ QUICK_METHODS, QUICK_SIZES, QUICK_DRAWS = ("crf", "ssvm", "annealed"), ("5", "20
 class Frame:
     """What all runs of a folder have in common.
 
-    setting  "inductive", or "transductive": the reported sequences are in the pool, without their labels
-    quick    with little data and few stages
+    features  "paper", with the rules that methods were published with; "default", with one list of rules for all
+    setting   "inductive", or "transductive": the reported sequences are in the pool, without their labels
+    quick     with little data and few stages
     """
 
     corpus: str
@@ -61,15 +62,15 @@ def planned(
     return out
 
 
-def chosen_methods(corpus: str, wanted: str | None, quick: bool) -> list[str]:
+def chosen_methods(frame: Frame, wanted: str | None) -> list[str]:
     """The chosen lines, in the order of the tables."""
-    there = applying(corpus)
+    there = applying(lists_of(frame.corpus, frame.features))
     if wanted is None:
-        return [name for name in there if name in QUICK_METHODS or not quick]
+        return [name for name in there if name in QUICK_METHODS or not frame.quick]
     asked = [part.strip() for part in wanted.split(",") if part.strip()]
     for name in asked:
         if name not in there:
-            raise ParameterError(f"there is no method {quoted(name)} for {corpus}; {meant(name, there)}")
+            raise ParameterError(f"there is no method {quoted(name)} for {frame.corpus}; {meant(name, there)}")
     if not asked:
         raise ParameterError(f"--methods is empty; there are {', '.join(there)}")
     return [name for name in there if name in asked]

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from semistruct.experiments.fitting import Fitted, Setup, fit
-from semistruct.experiments.lineup import LINEUP, learning, predicting
+from semistruct.experiments.lineup import LINEUP, learning, lists_of, predicting
 from semistruct.experiments.material import Material
 from semistruct.experiments.outcome import Judged
 from semistruct.experiments.plan import Config, Frame
@@ -56,8 +56,8 @@ def run(material: Material, frame: Frame, config: Config, *, n_jobs: int | None 
     pool = material.pool.tokens[: config.pool]
     if frame.setting == "transductive":
         pool = pool + [e.tokens for e in draw.report]
-    entry, learn_rules = LINEUP[config.method], learning(frame.corpus, config.method)
-    name, rules = predicting(frame.corpus, config.method)
+    entry, lists = LINEUP[config.method], lists_of(frame.corpus, frame.features)
+    learn_rules, (name, rules) = learning(lists, config.method), predicting(lists, config.method)
     setup = Setup(
         learn=([e.tokens for e in draw.learn], [e.labels for e in draw.learn]),
         dev=(material.dev.tokens, material.dev.labels),

@@ -10,6 +10,12 @@ from semistruct.experiments.lineup import LINEUP
 from semistruct.experiments.published import MEANINGS, MISPRINTS, PRINTED, SOURCES, Figure, published
 from semistruct.experiments.view import CHOICES, IN_WORDS, View
 
+LAYOUTS = {
+    "citations": (2, "citations"), "synthetic": (2, "citations"), "apartments": (3, "apartments"),
+    "headers": (3, "apartments"),
+}  # fmt: skip
+"""The table of the paper that a corpus is shown like, and the corpus printed there."""
+
 
 def all_tables(view: View) -> list[Table]:
     """All tables, in the order of the report."""
@@ -46,7 +52,9 @@ def characteristics(view: View) -> Table:
 
 def as_printed(view: View) -> Table | None:
     """Table 2 or 3 of the paper: a line per size, a column per method, ours above what was printed."""
-    number, other = (3, "apartments") if view.corpus in ("apartments", "headers") else (2, "citations")
+    if view.corpus not in LAYOUTS:
+        return None
+    number, other = LAYOUTS[view.corpus]
     columns = [column for column in PRINTED[other] if column[1] in view.methods]
     if not columns:
         return None
