@@ -128,8 +128,9 @@ class Templated:
 
     def _blocks(self, text: Text, by_word: _Names, by_template: list[list[_Names]], rows: Rows) -> Iterator[Block]:
         """The features of templates, a block at a time."""
+        words = [(offset, _Rows.at(offset, by_word, rows)) for offset in self._offsets]
         for block, *found in zip(text.blocks(BLOCK), *by_template, strict=True):
-            once = [*self._laid_out(block, by_word, rows)]
+            once = [at.of_tokens(*block.beside(offset)) for offset, at in words]
             for owner, names in (one.known() for one in found):
                 once.append((owner, rows.first[names]))
             yield Block(len(block.word), once)
@@ -198,16 +199,10 @@ class Templated:
                     own.add(number, called(function, tokens, i, t), f"sequence {i}, token {t}: {label}", f"{label}=")
                     number += 1
 
-    def _laid_out(self, text: Text, by_word: _Names, rows: Rows) -> Iterator[Pairs]:
-        """(token, row) of the word templates, one offset at a time."""
-        owner, names = by_word.known()
-        for offset in sorted({o for _, window, _ in self.templates.words for o in window}):
-            place = offset - rows.low[names]
-            fits = (place >= 0) & (place < np.diff(rows.first)[names])
-            row = rows.first[names[fits]] + place[fits]
-            size = np.bincount(owner[fits], minlength=len(by_word.sizes))
-            token, other = text.beside(offset)
-            yield np.repeat(token, size[other]), row[ranges(starts(size)[other], size[other])]
+    @property
+    def _offsets(self) -> list[int]:
+        """Where word templates look."""
+        return sorted({o for _, window, _ in self.templates.words for o in window})
 
     def _vectors(self, text: Text, places: list[tuple[int, int]]) -> Iterator[Dense]:
         """The numbers of the vectors of words; places has the number and the first row of each set of vectors."""
@@ -238,6 +233,28 @@ class _Names:
         """The (owner, number) of the names that have a number."""
         known = self.numbers >= 0
         return np.repeat(np.arange(len(self.sizes)), self.sizes)[known], self.numbers[known]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of the word templates for the words at one offset: word w has sizes[w] of them, from first[w] on."""
+
+    first: np.ndarray
+    sizes: np.ndarray
+    rows: np.ndarray
+
+    @classmethod
+    def at(cls, offset: int, by_word: _Names, rows: Rows) -> _Rows:
+        owner, names = by_word.known()
+        place = offset - rows.low[names]
+        fits = (place >= 0) & (place < np.diff(rows.first)[names])
+        sizes = np.bincount(owner[fits], minlength=len(by_word.sizes))
+        return cls(starts(sizes), sizes, rows.first[names[fits]] + place[fits])
+
+    def of_tokens(self, token: np.ndarray, word: np.ndarray) -> Pairs:
+        """(token, row) for tokens that have these words at the offset."""
+        sizes = self.sizes[word]
+        return np.repeat(token, sizes), self.rows[ranges(self.first[word], sizes)]
 
 
 def split_name(name: str) -> tuple[str, str]:
