@@ -27,9 +27,10 @@ def long_titles(tokens, labels):
     return max(0, labels.count("title") - 12)
 
 
-def fit(*args, params=None, **kwargs):
+def fit(*args, params=None, begins="labels", **kwargs):
+    """One path only, unless `begins` is None."""
     model = AnnealedSSVM(**{**SHORT, **(params or {})})
-    model.calibrates = False
+    model.calibrates, model.begins = False, begins
     return model.fit(*args, **kwargs)
 
 

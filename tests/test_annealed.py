@@ -42,8 +42,8 @@ from semistruct.errors import DataError, ParameterError, RuleWarning
 from semistruct.fitting.annealing import MatchByScore, MatchBySlack, anneal
 from semistruct.fitting.explanation import LEARNED
 from semistruct.fitting.learners import MARGIN_C, MarginLearner
-from semistruct.fitting.path import Run
 from semistruct.fitting.points import Judge
+from semistruct.fitting.runs import Run
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.fitting.trust import Trust

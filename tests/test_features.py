@@ -560,7 +560,7 @@ READ = st.lists(st.lists(SOME, min_size=1), min_size=1)
 @given(X=READ)
 def test_templates_of_sequences_are_the_same_all_at_once(name, X):
     template = SEQUENCES[name]()
-    sizes, which, texts = values_of(template, Text.of(X))
+    sizes, which, texts = values_of(name, template, Text.of(X))
     wanted = [values for x in X for values in template(x)]
     ends = np.cumsum(sizes)
     assert [[texts[k] for k in which[b - n : b]] for n, b in zip(sizes, ends, strict=True)] == wanted

@@ -28,8 +28,8 @@ from projected_cases import SMALL_RULES, Enumerated, exact, small_task
 from semistruct import CRF
 from semistruct.errors import ParameterError, RuleWarning
 from semistruct.fitting.learners import LikelihoodLearner
-from semistruct.fitting.path import Run
 from semistruct.fitting.projected import SETTLED
+from semistruct.fitting.runs import Run
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.methods.daso import DASO, PUBLISHED

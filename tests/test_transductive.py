@@ -16,7 +16,7 @@ from semistruct.bits.places import Bits
 from semistruct.bits.rule_hinge import RuleWorkbench
 from semistruct.chain.inference import ChainWeights
 from semistruct.errors import ParameterError, RuleWarning
-from semistruct.fitting.path import Run
+from semistruct.fitting.runs import Run
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.methods.transductive import Objective

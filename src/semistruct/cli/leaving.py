@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Event, current_thread, main_thread
 from types import FrameType
+from typing import NoReturn
 
 from semistruct import files
 
@@ -19,7 +20,7 @@ answered = Event()
 """Whether an interrupted command has said so."""
 
 
-def leave(words: str) -> None:
+def leave(words: str) -> NoReturn:
     """End this process, with a sentence unless it has said one; nothing half-written stays behind."""
     files.abandon()
     if sys.stderr.isatty():
@@ -31,15 +32,18 @@ def leave(words: str) -> None:
 
 @contextmanager
 def safe_imports() -> Iterator[None]:
-    """An interruption in the middle of an import ends the process: modules do not expect exceptions there."""
-    if current_thread() is not main_thread():
+    """An interruption in the middle of an import ends the process: modules do not expect exceptions there.
+
+    Where interruptions are ignored, or somebody else answers them, this stays so.
+    """
+    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield
         return
-    before = signal.signal(signal.SIGINT, _interrupt)
+    signal.signal(signal.SIGINT, _interrupt)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

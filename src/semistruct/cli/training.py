@@ -24,6 +24,7 @@ from semistruct.metrics import METRICS
 from semistruct.warming import warming
 
 BEFORE = ("rule", "before", "after")  # columns of tables in the report
+STARTS = {"labels": "supervised", "rules": "rules' own"}  # of a path, in words
 SHOWN = 8  # rules that a table of the report shows
 OPTIONS = {  # for parameters with an option of their own
     "C": "-C", "features": "--features (-f)", "rules": "--rules (-r)", "select": "--select",
@@ -105,7 +106,10 @@ def train(
     estimator.save(output, card=card)
     if beside.plot is not None:
         _draw(beside.plot, estimator, output)
-    learned = {key: getattr(estimator, key + "_", None) for key in ("search", "stop", "history", "path", "explanation")}
+    learned = {
+        key: getattr(estimator, key + "_", None)
+        for key in ("search", "stop", "history", "path", "start", "explanation")
+    }
     learned |= {part.attribute.rstrip("_"): getattr(estimator, part.attribute) for part in chosen.reports}
     learned["trust"] = estimator.trust_
     ranker = estimator.model_.ranker
@@ -162,7 +166,7 @@ def end(result: dict[str, Any]) -> None:
     """Pass on an interruption of the fit, now that the model is written and the report printed."""
     if result["stop"] == "interrupted":
         start = result["path"][0]["chosen"]
-        which = "the supervised start" if start else "the best point so far, learned from the pool too"
+        which = f"the {STARTS[result['start']]} start" if start else "the best point so far, learned from the pool too"
         raise KeyboardInterrupt(f"the model in {result['model']} is {which}")
 
 
@@ -265,14 +269,16 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
     measured = {"dev_score": f"dev {METRICS[result['metric']].words}", "dev_accuracy": "dev token accuracy"}
     if result["metric"] == "token":
         measured = {"dev_accuracy": "dev accuracy"}
-    points = []
+    points, first = [], STARTS[result["start"]]
     for point in result["path"]:
-        place = "supervised" if point[axis] is None else f"{point[axis]:.3g}"
+        place = first if point[axis] is None else f"{point[axis]:.3g}"
         scores = [_share(point[key]) for key in measured]
         points.append((place, *scores, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else ""))
     yield table((axis, *measured.values(), "known mistakes per sequence", ""), points)
+    if result["start"] == "rules":
+        yield "labels are few: it begins with a model of what the rules expect, which leads further than the supervised one"
     if result["path"][0]["chosen"] and len(result["path"]) > 1:
-        yield "the pool did not help enough, so this is the supervised model"
+        yield f"the pool did not help enough, so this is the {first} model"
     broken = [row for row in result["explanation"]["rules"] if row["before"] or row["after"]]
     if broken:
         yield "sequences of the pool that break each rule: with the supervised model, and after learning:"

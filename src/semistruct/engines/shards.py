@@ -73,12 +73,12 @@ class Shard:
         weight: np.ndarray,
         cost: np.ndarray,
         n_labels: int,
-        near: Weights,
+        near: Weights | None,
         limits: dict[str, Any],
     ) -> tuple[Weights, list[Progress], str]:
         """Learn these labels alone, at first from weights that are near: (w, the history, why it stopped)."""
         problem = Problem(self.task.batch, n_labels, target, weight, cost)
-        found = solve(problem, **limits, start=self.state or near.chain(), n_jobs=self.n_jobs)
+        found = solve(problem, **limits, start=self.state or (near and near.chain()), n_jobs=self.n_jobs)
         self.state = found.state
         return Weights.of(found.state.chain), found.history, found.stop
 

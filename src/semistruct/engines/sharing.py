@@ -162,7 +162,7 @@ class SharedLearner(MarginLearner):
     def resume(self, arrays: dict[str, np.ndarray]) -> None:
         """Give members that have just begun the dual variables of a checkpoint.
 
-        Those of another number of members fit none of these, who then begin anew from the weights.
+        Those of another number of members fit none of these, who then begin anew.
         """
         assert self.sharing is not None
         own: dict[str, dict[str, np.ndarray]] = {}
@@ -181,7 +181,8 @@ class SharedLearner(MarginLearner):
         members = self.sharing.members
         if len(members) > 1:
             return solve(problem, **limits, watch=self.watch, bench=self.sharing.bench)
-        each = [(problem.target, problem.weight, problem.cost, problem.n_labels, Weights.of(start), limits)]
+        near = None if start is None else Weights.of(start)
+        each = [(problem.target, problem.weight, problem.cost, problem.n_labels, near, limits)]
         weights, history, stop = members.ask("solve", each=each)[0]
         return Solution(SharedState(weights.chain(), members), history, stop)  # type: ignore[arg-type]
 

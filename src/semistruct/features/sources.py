@@ -160,7 +160,7 @@ class Templated:
 
         out = []
         for block in text.blocks(BLOCK):
-            sizes, which, texts = values_of(template, block)
+            sizes, which, texts = values_of(label, template, block)
             if not look.grow:  # each is made and looked up once
                 known = self._values[label].of(texts, numbers)
                 found = [known[value] for value in texts]
@@ -172,8 +172,8 @@ class Templated:
     def _kinds(self, text: Text) -> np.ndarray:
         step = self.templates.step
         if isinstance(step, Template):
-            return step.all(text)
-        return np.fromiter(chain.from_iterable(step(list(x)) for x in text.X), np.int16, len(text.word))
+            return np.concatenate([step.all(block) for block in text.blocks(BLOCK)])
+        return np.fromiter(chain.from_iterable(step(list(x)) for x in text.X), np.int16)
 
     def _parted(self, X: Sequence[Any], own: Gathered) -> Sequence[Sequence[Any]]:
         """The tokens without the features that stand beside them, which go to `own`."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from semistruct.batch import ranges, starts
 from semistruct.corpus import Token
+from semistruct.errors import DataError
 
 Out = TypeVar("Out")
 Fast = TypeVar("Fast")
@@ -139,8 +140,14 @@ class Text:
         return np.where(following <= token + self.behind, following, -1)
 
 
-def values_of(template: Any, text: Text) -> Values:
+def values_of(label: str, template: Any, text: Text) -> Values:
     """The values of a template of sequences at the tokens of a text."""
     if isinstance(template, Template):
         return template.all(text)
-    return Values.of([values for x in text.X for values in template(list(x))])
+    found: list[Sequence[str]] = []
+    for x in text.X:
+        values = template(list(x))
+        if len(values) != len(x):
+            raise DataError(f"feature {label} gives values for {len(values)} tokens of a sequence that has {len(x)}")
+        found += values
+    return Values.of(found)

@@ -15,7 +15,7 @@ import numpy as np
 
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.fitting.learners import MarginLearner
-from semistruct.fitting.path import Run
+from semistruct.fitting.runs import Run
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.solvers.sdm import Problem

@@ -50,7 +50,11 @@ class Checkpoint:
     ) -> Checkpoint:
         path = make_folder(folder)
         # functions and random states show where they are in memory, which is elsewhere in another process
-        about = {k: re.sub(r" at 0x\w+", "", repr(v)) for k, v in estimator.get_params().items() if k != "n_jobs"}
+        about = {
+            k: re.sub(r" at 0x\w+", "", repr(v))
+            for k, v in estimator.get_params().items()
+            if k not in ("n_jobs", "actors")
+        }
         about["method"] = type(estimator).__name__
         names = np.frombuffer("\n".join(task.encoder.vocabulary).encode("utf-8", "surrogatepass"), np.uint8)
         about["data"] = _digest(task.batch, names, task.known, task.weight, *task.tables.events, task.tables.targets)

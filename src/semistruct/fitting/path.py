@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,7 +17,6 @@ from semistruct.errors import ParameterError, RuleWarning, quoted, some_of
 from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
 from semistruct.fitting.calibrating import Asked, calibrate_path, learned_without, parts_of
-from semistruct.fitting.checkpoints import Checkpoint
 from semistruct.fitting.choice import choose_C
 from semistruct.fitting.data import (
     DevData,
@@ -37,89 +35,16 @@ from semistruct.fitting.learners import Learner
 from semistruct.fitting.measure import Measure
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.ranked import FEW_PARTS, NO_RANKING, Ranking, can_rank, complete, learn_ranking
-from semistruct.fitting.sampling import ROUNDS, SAMPLE_FOLDER, sample_of
+from semistruct.fitting.runs import Kept, Run
+from semistruct.fitting.sampling import sample_of
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.fitting.trust import Trust, strength_by_labels
 from semistruct.fitting.unlabelled import implied_labels
 from semistruct.model import Model
 from semistruct.params import check_params, seed_from
-from semistruct.progress import Place, Progress, Watch
+from semistruct.progress import Watch
 from semistruct.rules import Rules
-
-
-@dataclass
-class Run:
-    """One fit: records what happens, and saves the state if there is a checkpoint.
-
-    axis, stages  what changes along the path, and its values
-    most_rounds   per stage, whatever the method would do
-    """
-
-    state: State
-    axis: str
-    stages: list[float]
-    watch: Watch | None = None
-    keep: Callable[[State], None] | None = None
-    most_rounds: int = sys.maxsize
-    began: float = field(default_factory=time.perf_counter)
-    noted: float = 0.0  # seconds after that
-
-    def note(self, step: str, objective: float, rounds: int = 1, *, gap: float | None = None, **details: Any) -> None:
-        """Add a half-step of a round, one of `rounds`, to the history; details are broken, switched and others.
-
-        `spent` are the seconds of this half-step; judging a point is in none.
-        """
-        count, seconds = len(self.state.history) + 1, time.perf_counter() - self.began
-        spent, self.noted = seconds - self.noted, seconds
-        record = Progress(step, count, objective, seconds, gap, self._place(rounds), {**details, "spent": spent})
-        self.state.history.append(record.row())
-        if self.watch:
-            self.watch(record)
-
-    def note_point(self, point: Point, count: int) -> None:
-        """Report one more point of the path to `watch`."""
-        self.pass_over()
-        if self.watch:
-            self.watch(Progress("point", count, None, self.noted, place=self._place(), details=point.measured))
-
-    def pass_over(self) -> None:
-        """What was done since the last record belongs to no half-step."""
-        self.noted = time.perf_counter() - self.began
-
-    def on_all(self, chain: ChainWeights, n_stages: int) -> Run:
-        """A run that continues from a model with the last of the first stages."""
-        state = State(chain, stage=n_stages - 1, history=self.state.history)
-        return replace(self, state=state, stages=self.stages[:n_stages], keep=None, most_rounds=ROUNDS)
-
-    def _place(self, rounds: int = 1) -> Place:
-        stage = self.state.stage
-        return Place(self.axis, self.stages[stage], stage, len(self.stages), self.state.round, rounds)
-
-    def save(self) -> None:
-        """The state is complete: a process that is killed after this can continue from it."""
-        if self.keep:
-            self.keep(self.state)
-
-
-@dataclass(frozen=True)
-class Kept:
-    """Where the states of a fit are kept, if anywhere, and whether it goes on from there."""
-
-    folder: str | os.PathLike[str] | None
-    resume: bool
-    method: Any
-    dev: DevData | None
-
-    def attach(self, run: Run, task: Task, points: list[Point], part: str = "") -> None:
-        """Save the state and the points of a run in a part of the folder; first go on from what is there."""
-        if self.folder is None:
-            return
-        keeper = Checkpoint.of(Path(self.folder) / part, self.method, task, run.stages, self.dev)
-        run.keep = lambda state: keeper.save(state, points)
-        if self.resume:
-            run.state, found = keeper.load(run.state)
-            points[:] = found or points
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -151,6 +76,7 @@ class PathMethod(SequenceLabeller):
     C_, search_ : as for `SupervisedMethod`
     history_ : list of dicts, one per half-step; `seconds` since the path began, `spent` on the half-step
     path_ : list of dicts, one per point: where it is, dev_score (the metric), dev_accuracy, mistakes, chosen
+    start_ : where the path begins: "labels", the supervised model, or "rules" (see `AnnealedSSVM`)
     explanation_ : the rules that the supervised model broke, those still broken, and which labels changed
     stop_ : "finished" or "interrupted"
     """
@@ -160,6 +86,8 @@ class PathMethod(SequenceLabeller):
     keep_models = False
     part_of_path = slice(None)  # of the stages
     rough_start = False
+    begins: str | None = None  # at "labels" or "rules"; None for what is better
+    few = 0  # labelled sequences with which the path is also followed from what the rules say
     samples = False  # whether the path is followed with a sample of a large pool
     rules: Rules | None = None
     select: str = "auto"
@@ -219,11 +147,16 @@ class PathMethod(SequenceLabeller):
             sample, held_out, select, Measure(self.metric, task.labels), trust.weighted(strength), self.n_jobs
         )
         stages = self._stages(task)[self.part_of_path]
-        run = Run(start, self.axis, stages, watch)
+        run, supervised = Run(start, self.axis, stages, watch), start.chain
         kept = Kept(checkpoint, resume, self, held_out)
-        run, points = self._followed(run, task, sample, judge, kept)
+        compares = self.begins is None and 0 < n_labelled <= self.few and select != "last"
+        other = (
+            partial(self._other_start, sample, judge, trust.believed(), strength) if compares or self.begins else None
+        )
+        run, points = self._better_path(run, sample, judge, kept, other)
+        run, points = self._with_all(run, points, task, judge, kept)
         run.state.extra = {}  # the dual variables of a large pool take much room
-        self._finish(task, points, judge, run.state)
+        self.explanation_ = explain(task, supervised, self._finish(task, points, judge, run.state), self.n_jobs)
         self.model_ = self._weighed(self.model_, trust, n_labelled, dev)
         ranking = self._ranking(task, (X, y)) if self.ranks and n_labelled and can_rank(X, y) else NO_RANKING
         self.model_ = replace(self.model_, ranker=ranking.ranker)
@@ -234,29 +167,75 @@ class PathMethod(SequenceLabeller):
             self.models_ = [replace(self._model(task, p.chain), rules=self.model_.rules) for p in points]
         return self
 
-    def _followed(self, run: Run, task: Task, sample: Task, judge: Judge, kept: Kept) -> tuple[Run, list[Point]]:
-        """The points of the path with the sample, of which the best is learned with all of the task."""
+    def _better_path(
+        self, run: Run, sample: Task, judge: Judge, kept: Kept, other: Callable[[], ChainWeights | None] | None
+    ) -> tuple[Run, list[Point]]:
+        """The path from the supervised model or from another start, whichever ends better."""
+        self.stop_, self.start_ = "finished", "labels"
+        points = [] if self.begins == "rules" else self._along(run, sample, judge, kept)
+        if other is None or self.begins == "labels" or self.stop_ == "interrupted" or not run.stages:
+            return run, points
+        with self._interruptible():
+            near = other() if sample.has_rules and len(sample.free) else None
+            if near is not None:
+                again = replace(run, state=State(near))
+                found = self._along(again, sample, judge, kept, "rules")
+                if not points or judge.prefers(found, points):
+                    self.start_, run, points = "rules", again, found
+        return run, points or self._along(run, sample, judge, kept)
+
+    def _along(self, run: Run, sample: Task, judge: Judge, kept: Kept, part: str = "") -> list[Point]:
+        """The points of a path, followed with the sample."""
         points: list[Point] = []
-        kept.attach(run, sample, points, "" if sample is task else SAMPLE_FOLDER)
+        kept.attach(run, sample, points, part)
         if not points:
             points.append(judge.point(run.state.chain, None, None))
         run.pass_over()
-        self.stop_ = "finished"
-        try:
-            for now in self._walk(sample, run) if run.stages and self._has_a_path(task, judge.select) else ():
-                points.append(judge.point(now.chain, run.stages[now.stage], now.labels if sample is task else None))
+        with self._interruptible():
+            for now in self._walk(sample, run) if run.stages and self._has_a_path(sample, judge.select) else ():
+                points.append(judge.point(now.chain, run.stages[now.stage], now.labels))
                 run.note_point(points[-1], len(points))
-            best = judge.best(points)
-            if sample is not task and best > 0:
-                run = run.on_all(points[best].chain, best)
-                kept.attach(run, task, points)
-                for now in self._walk(task, run):
-                    points[:] = judge.improved(points, best, judge.point(now.chain, points[best].place, now.labels))
-                    run.note_point(points[best], len(points))
+        return points
+
+    def _with_all(self, run: Run, points: list[Point], task: Task, judge: Judge, kept: Kept) -> tuple[Run, list[Point]]:
+        """The best point learned with all of the task, if the path was followed with a sample of it."""
+        if judge.task is task:
+            return run, points
+        points = [replace(point, labels=None) for point in points]
+        best = judge.best(points)
+        if best == 0 or self.stop_ == "interrupted":
+            return run, points
+        run = run.on_all(points[best].chain, best)
+        kept.attach(run, task, points, "all")
+        with self._interruptible():
+            for now in self._walk(task, run):
+                points[:] = judge.improved(points, best, judge.point(now.chain, points[best].place, now.labels))
+                run.note_point(points[best], len(points))
+        return run, points
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """What an interruption ends; the points found so far remain."""
+        try:
+            yield
         except KeyboardInterrupt:
             self.stop_ = "interrupted"
             warnings.warn("interrupted: the model is the best point so far", stacklevel=3)
-        return run, points
+
+    def walked(self, task: Task, judge: Judge, believed: Trust, strength: float) -> ChainWeights | None:
+        """The best model of the path on a task, for another method to start from; None if no rule can be used."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuleWarning)
+            task = task.under(self._matched_rules(self._trusted(believed, strength), task.labels))
+            if not task.has_rules:
+                return None
+            run = Run(State(self._start(task, judge.dev and judge.dev[0])), self.axis, self._stages(task))
+            points = [judge.point(now.chain, None, None) for now in self._walk(task, run)]
+        return points[judge.best(points)].chain
+
+    def _other_start(self, sample: Task, judge: Judge, believed: Trust, strength: float) -> ChainWeights | None:
+        """Where else a path may begin if there are few labels."""
+        return None
 
     def _has_a_path(self, task: Task, select: str) -> bool:
         """Whether there is something to learn from the pool, and a way to tell whether it helps."""
@@ -328,7 +307,8 @@ class PathMethod(SequenceLabeller):
     def _model(self, task: Task, chain: ChainWeights) -> Model:
         return Model(task.labels, task.encoder, chain).compact()
 
-    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State) -> None:
+    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State) -> np.ndarray:
+        """Take the best point; returns its labels of the open sequences."""
         best = judge.best(points)
         self.model_ = self._model(task, points[best].chain)
         self.history_ = state.history
@@ -338,7 +318,7 @@ class PathMethod(SequenceLabeller):
             labels = task.decoded(points[best].chain, self.n_jobs)
         rows = [row.tolist() for row in task.opened.split(names[labels])] if len(task.opened) else []
         self.labels_ = [rows[i] for i in task.free]
-        self.explanation_ = explain(task, points[0].chain, labels, self.n_jobs)
+        return labels
 
 
 def _warn_of_overlap(X: Sequence[Any], y: Sequence[Any], dev: Pairs | None) -> None:

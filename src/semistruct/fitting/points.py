@@ -98,6 +98,13 @@ class Judge:
             else min(range(len(points)), key=lambda i: (mistakes[i], -i))
         )
 
+    def prefers(self, points: list[Point], others: list[Point]) -> bool:
+        """Whether the best of some points is better than the best of others."""
+        one, other = (found[self.best(found)] for found in (points, others))
+        if self.select == "dev":
+            return (one.dev_score, one.dev_accuracy) > (other.dev_score, other.dev_accuracy)
+        return one.mistakes < other.mistakes
+
     def improved(self, points: list[Point], best: int, new: Point) -> list[Point]:
         """The points with a new one in the place of the best, if that is then still the best."""
         changed = [*points[:best], new, *points[best + 1 :]]

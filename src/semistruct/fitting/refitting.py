@@ -22,6 +22,7 @@ def refitted(method: Any, data: Pairs, dev: Pairs | None, further: dict[str, Any
         both.set_params(C=method.C_)
     if hasattr(method, "path_"):
         both.set_params(select="last")
+        both.begins = method.start_
         both.part_of_path = slice(0, next(k for k, point in enumerate(method.path_) if point["chosen"]))
     elif "pool" in further:
         raise ParameterError(f"{type(method).__name__} does not use a pool")

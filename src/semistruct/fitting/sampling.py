@@ -12,7 +12,6 @@ from semistruct.fitting.task import Task
 from semistruct.rules import Rules
 
 SAMPLE = 5000  # sequences without labels
-SAMPLE_FOLDER = "sample"  # of a checkpoint
 ROUNDS = 1  # of matching and learning with all of them
 
 

@@ -6,20 +6,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
+import numpy as np
+
 from semistruct import params
+from semistruct.chain.inference import ChainWeights
 from semistruct.engines.cluster import shared
 from semistruct.fitting.annealing import MatchByScore, MatchBySlack, anneal
+from semistruct.fitting.learners import LIKELIHOOD_C
 from semistruct.fitting.margin import MarginPath
-from semistruct.fitting.path import Run
+from semistruct.fitting.points import Judge
+from semistruct.fitting.runs import Run
 from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.fitting.trust import Trust
+from semistruct.methods.pr import PosteriorRegularization
+from semistruct.params import seed_from
 from semistruct.rules import Rules
 from semistruct.switching.matching import Moves
 
 RELATIVE = (1.0, 10.0, 30.0)
 PRINTED = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
+PART_OF_POOL = 500  # sequences from which the other start is learned
 QUICK = {"schedule": [1.0, 10.0], "rounds": 2}
 
 
@@ -31,7 +39,9 @@ class AnnealedSSVM(MarginPath):
 
     over the weights w and the labels y of the pool, H being the structured hinge loss of `SSVM`.  It
     starts from the supervised solution and alternates between matching labels to model and rules and learning, while
-    C_u grows along a schedule.
+    C_u grows along a schedule.  With up to 10 labelled sequences it does so a second time, from a model that posterior
+    regularisation has learned from a part of the pool (see `PosteriorRegularization`), and takes what is better: on
+    dev data if there is some, else by known mistakes.
 
     Parameters
     ----------
@@ -59,6 +69,7 @@ class AnnealedSSVM(MarginPath):
         Line("annealed SSVM, our rules", 41, "-ours", rules="ours", quick=QUICK),
     )
     compiles = ("switching",)
+    few = 10
     samples = True
     axis = "C_u"
     axis_text = "weight of each sequence of the pool"
@@ -86,6 +97,15 @@ class AnnealedSSVM(MarginPath):
             return [task.share_of_free(total) for total in PRINTED]
         ratios = RELATIVE if isinstance(self.schedule, str) else self.schedule
         return self._relative_stages(task, ratios)
+
+    def _other_start(self, sample: Task, judge: Judge, believed: Trust, strength: float) -> ChainWeights | None:
+        """A model of posterior regularisation, learned with a part of the pool: it knows what only rules tell of."""
+        seed = seed_from(self.random_state)
+        some = np.random.default_rng(seed).permutation(sample.free)[:PART_OF_POOL]
+        rest = np.setdiff1d(np.arange(sample.n_open), sample.free)
+        C = LIKELIHOOD_C if judge.dev is None else "auto"
+        other = PosteriorRegularization(C=C, features=self.features, n_jobs=self.n_jobs, random_state=seed)
+        return other.walked(sample.part(np.sort(np.concatenate([rest, some]))), judge, believed, strength)
 
     def _walk(self, task: Task, run: Run) -> Iterator[State]:
         learner = self.learner(len(task.labels))

@@ -15,7 +15,8 @@ from semistruct.chain.inference import ChainWeights, decode
 from semistruct.errors import ParameterError, quoted
 from semistruct.features import FeatureSet
 from semistruct.fitting.learners import Learner, learn_mixture
-from semistruct.fitting.path import PathMethod, Run
+from semistruct.fitting.path import PathMethod
+from semistruct.fitting.runs import Run
 from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
 from semistruct.fitting.supervised import SupervisedMethod

@@ -15,7 +15,7 @@ from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode, decode_k
 from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.margin import START_TOL, MarginPath
-from semistruct.fitting.path import Run
+from semistruct.fitting.runs import Run
 from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task

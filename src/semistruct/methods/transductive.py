@@ -16,7 +16,7 @@ from semistruct.bits.rule_hinge import RuleWorkbench
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.features import FeatureSet
 from semistruct.fitting.margin import MarginPath
-from semistruct.fitting.path import Run
+from semistruct.fitting.runs import Run
 from semistruct.fitting.standing import Line
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task

@@ -68,7 +68,7 @@ def path_of_models(
     figure = Figure(figsize=(9.6, 6.4), layout="constrained")
     (objective, quality), (broken, switched) = figure.subplots(2, 2)
     places = range(len(points))
-    names = ["supervised" if point[key] is None else f"{point[key]:.2g}" for point in points]
+    names = ["start" if point[key] is None else f"{point[key]:.2g}" for point in points]
     chosen = next(i for i, point in enumerate(points) if point["chosen"])
     last = [next(row["objective"] for row in reversed(history) if row[key] == point[key]) for point in points[1:]]
     objective.plot(places[1:], last, "o-", color=BLUE)

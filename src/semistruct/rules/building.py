@@ -113,7 +113,7 @@ class Builder:
         """The runs that begin at these tokens, whose words pass the tests after the first."""
         begin = begin[begin + len(tests) <= self._ends[begin]]
         _, code = self._words
-        for k, test in enumerate(tests[1:], 1):
+        for k, test in enumerate(tests[1:] if len(begin) else (), 1):
             begin = begin[self._passed(test)[code[begin + k]]]
         return begin, begin + len(tests)
 
@@ -182,8 +182,10 @@ def _classes(
             here = np.unpackbits(where[a // 8 : -(-part.stop // 8)], count=len(codes)).view(bool)
             codes[here, q // BITS] |= 1 << (q % BITS)
         found, of_part = _distinct(codes)
+        before = len(distinct)
         distinct, renumbered = _distinct(np.concatenate([distinct, found]))
-        of[:a] = renumbered[of[:a]] if a else 0
+        if len(distinct) > before:
+            of[:a] = renumbered[of[:a]]
         of[part] = renumbered[len(renumbered) - len(found) :][of_part]
     cells, terms, tested = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], np.zeros((len(distinct), n_terms), bool)
     q = 0

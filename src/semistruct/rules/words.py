@@ -169,7 +169,7 @@ class WordIndex:
         self._passing: dict[WordTest, list[int]] = {}
 
     def passing(self, test: WordTest) -> list[int]:
-        """The numbers of the words that pass; each word, or each word of the test if these are fewer, is tried once."""
+        """The numbers of the words that pass."""
         if test not in self._passing:
             spelt = self._bare if test.bare else self._spelt
             self._passing[test] = sorted(i for spelling in spelt.passing(test) for i in spelt.words[spelling])

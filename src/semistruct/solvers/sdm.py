@@ -165,7 +165,9 @@ def solve(
     watch  called with every record of the history
     bench  makes the Workbench, for examples with another kind of loss
     """
-    work = (bench or Workbench)(problem, start, n_jobs)
+    work = (bench or Workbench)(problem, start if isinstance(start, DualState) else None, n_jobs)
+    if isinstance(start, ChainWeights) and bench is None:
+        work.approach(start)
     rng = np.random.default_rng(seed)
     began, history = time.perf_counter(), list[Progress]()
     everyone = np.arange(len(problem.batch))
@@ -202,21 +204,19 @@ def solve(
 class Workbench:
     """The arrays of one call of `solve`, and the things done with them."""
 
-    def __init__(self, problem: Problem, start: DualState | ChainWeights | None, n_jobs: int | None) -> None:
+    def __init__(self, problem: Problem, start: DualState | None, n_jobs: int | None) -> None:
         self.problem, self.goal, self.n_jobs = problem, problem.goal, n_jobs
         n = len(problem.batch)
         self.rows = _rows(problem.batch, n_jobs)
-        self.state = start.rebased(problem, self.rows) if isinstance(start, DualState) else DualState.zero(problem)
+        self.state = DualState.zero(problem) if start is None else start.rebased(problem, self.rows)
         chain = self.state.chain
         self.w = set_kernels.W(chain.tokens, chain.trans, chain.step)
         self.found = np.empty(problem.batch.n_tokens, np.int16)
         self.hinge, self.mean, self.apart = np.zeros(n), np.zeros(n), np.zeros(n)
         self.inner_tol = 0.0
         self.viterbi = 0
-        if isinstance(start, ChainWeights):
-            self._approach(start)
 
-    def _approach(self, near: ChainWeights) -> None:
+    def approach(self, near: ChainWeights) -> None:
         """Fill the working sets with the worst labellings for these weights, and balance them."""
         everyone, w = np.arange(len(self.problem.batch)), self.w
         self.w = set_kernels.W(near.tokens, near.trans, near.step)
@@ -269,7 +269,7 @@ class Workbench:
         return 0.5 * self.state.chain.norm2 + float(self.problem.weight @ self.hinge)
 
 
-Bench = Callable[[Problem, DualState | ChainWeights | None, int | None], Workbench]
+Bench = Callable[[Problem, DualState | None, int | None], Workbench]
 _known_rows: WeakKeyDictionary[SequenceBatch, set_kernels.Sequences] = WeakKeyDictionary()
 
 

@@ -58,6 +58,7 @@ class Guard:
             return
         if not any(map(self._fits, (query, request.bearer, request.cookie(self.cookie)))):
             words = "Open the address that semistruct printed in the terminal: it ends in a token."
+            await read_off(receive)
             await answer(send, 401, words)
             return
         await self._passed(scope, receive, send)

@@ -1,0 +1,107 @@
+"""Two starts of a path where labels are few: the supervised model, and one that has learned what the rules expect."""
+
+import pytest
+
+from annealed_cases import CITATIONS, HELD_OUT, LABELLED, SHORT, UNLABELLED, on_citations, same_fit
+from semistruct import AnnealedSSVM, PosteriorRegularization
+from semistruct.errors import RuleWarning
+from semistruct.fitting.points import Judge, Point
+from semistruct.fitting.refitting import refitted
+from semistruct.rules import Rules
+from test_checkpoints import Killed, stopping
+
+DEV = HELD_OUT[0][:15], HELD_OUT[1][:15]
+
+
+def best(model, key):
+    return next(row[key] for row in model.path_ if row["chosen"])
+
+
+@pytest.fixture(scope="module")
+def models():
+    """By what they begin at; each with dev data and without."""
+    return {
+        (begins, dev is not None): on_citations(begins=begins, dev=dev)
+        for begins in ("labels", "rules", None)
+        for dev in (None, DEV)
+    }
+
+
+@pytest.mark.parametrize("with_dev", [False, True])
+def test_the_better_path_is_taken(models, with_dev):
+    labels, rules, found = (models[begins, with_dev] for begins in ("labels", "rules", None))
+    assert (labels.start_, rules.start_) == ("labels", "rules")
+    if with_dev:
+        wins = (best(rules, "dev_score"), best(rules, "dev_accuracy")) > (
+            best(labels, "dev_score"), best(labels, "dev_accuracy"),
+        )  # fmt: skip
+    else:
+        wins = best(rules, "mistakes") < best(labels, "mistakes")
+    assert found.start_ == ("rules" if wins else "labels")
+    same_fit(found, rules if wins else labels)
+
+
+def test_the_other_start_is_a_model_of_posterior_regularisation(models):
+    start, labels = models["rules", True].path_[0], models["labels", True].path_[0]
+    assert start["C_u"] is None
+    assert start != labels
+    pr = PosteriorRegularization(C="auto", features=SHORT["features"], rules=CITATIONS)
+    pr.calibrates = False
+    with pytest.warns(RuleWarning, match="cannot learn from"):
+        pr.fit(*LABELLED, pool=UNLABELLED, dev=DEV)
+    scores = [row["dev_score"] for row in pr.path_[1:]]
+    assert start["dev_score"] == pytest.approx(max(scores), abs=0.02)
+
+
+def test_what_was_broken_is_told_of_the_supervised_model(models):
+    counts = [models[begins, True].explanation_["rules"] for begins in ("labels", "rules")]
+    before = [[row["before"] for row in rows] for rows in counts]
+    assert before[0] == before[1]
+
+
+@pytest.mark.parametrize(("few", "params"), [(5, {}), (10, {"select": "last"})], ids=["many labels", "no choice"])
+def test_one_path_is_enough(monkeypatch, few, params):
+    monkeypatch.setattr(AnnealedSSVM, "few", few)
+    monkeypatch.setattr(AnnealedSSVM, "_other_start", lambda *_: pytest.fail("no other start is needed"))
+    assert on_citations(begins=None, params=params).start_ == "labels"
+
+
+def test_rules_without_expectations_make_no_start():
+    model = on_citations(begins=None, params={"rules": Rules.from_text("rules:\n- order: [author, title]\n")})
+    assert model.start_ == "labels"
+
+
+def test_a_killed_fit_goes_on_from_either_path(models, tmp_path):
+    rows = []
+    whole = on_citations(begins=None, watch=rows.append)
+    for k, after in enumerate((2, len(rows) // 2 + 1, len(rows) - 1)):
+        with pytest.raises(Killed):
+            on_citations(begins=None, checkpoint=tmp_path / str(k), watch=stopping(after, Killed))
+        same_fit(on_citations(begins=None, checkpoint=tmp_path / str(k), resume=True), whole)
+
+
+def test_an_interruption_leaves_the_path_that_is_complete():
+    rows = []
+    on_citations(begins="labels", watch=rows.append)
+    with pytest.warns(UserWarning, match="interrupted"):
+        model = on_citations(begins=None, watch=stopping(len(rows) + 1, KeyboardInterrupt))
+    assert model.stop_ == "interrupted"
+    assert len(model.path_) >= 1
+    assert len(model.labels_) == len(UNLABELLED)
+
+
+def test_refitting_begins_where_the_fit_did(models):
+    again = refitted(models["rules", True], LABELLED, DEV, {"pool": UNLABELLED})
+    assert again.start_ == "rules"
+    assert again.stop_ == "finished"
+
+
+def test_which_points_are_preferred():
+    def point(score, accuracy, mistakes):
+        return Point(None, None, None, score, accuracy, mistakes)
+
+    some, others = [point(0.5, 0.5, 3.0), point(0.7, 0.6, 2.0)], [point(0.7, 0.6, 1.0), point(0.6, 0.9, 9.0)]
+    judge = Judge(None, None, "dev", None, None)
+    assert not judge.prefers(some, others)
+    assert judge.prefers([point(0.7, 0.61, 9.0)], some)
+    assert not judge.prefers(others[1:], some)
