@@ -16,7 +16,7 @@ import typer
 import semistruct
 from semistruct.cli import app
 from semistruct.datasets import CORPORA, GENERATORS
-from semistruct.experiments.lineup import CORPORA
+from semistruct.experiments import lineup
 from semistruct.features.registry import FILES, SEQUENCES, STEPS, WORDS
 from semistruct.features.templates import SETS
 from semistruct.rules.files import shipped
@@ -136,7 +136,7 @@ def test_help_names_all_corpora():
     def named(command):
         return words_of(next(p.help for p in command.params if p.param_type_name == "argument"))
 
-    assert named(commands["reproduce"]) - {"or"} == set(CORPORA)
+    assert named(commands["reproduce"]) - {"or"} == set(lineup.CORPORA)
     assert {name for name, corpus in CORPORA.items() if corpus.convert} == named(data["get"]) & set(CORPORA)
     assert set(GENERATORS) == named(data["make"]) & {*GENERATORS, *CORPORA}
 

@@ -24,7 +24,7 @@ from semistruct.metrics import METRICS
 from semistruct.warming import warming
 
 BEFORE = ("rule", "before", "after")  # columns of tables in the report
-STARTS = {"labels": "supervised", "rules": "rules' own"}  # of a path, in words
+STARTS = {"labels": "supervised", "rules": "rule-based"}  # of a path, in words
 SHOWN = 8  # rules that a table of the report shows
 OPTIONS = {  # for parameters with an option of their own
     "C": "-C", "features": "--features (-f)", "rules": "--rules (-r)", "select": "--select",
@@ -276,7 +276,7 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
         points.append((place, *scores, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else ""))
     yield table((axis, *measured.values(), "known mistakes per sequence", ""), points)
     if result["start"] == "rules":
-        yield "labels are few: it begins with a model of what the rules expect, which leads further than the supervised one"
+        yield "labels are few, so it begins with what the rules expect: that led further than the supervised model"
     if result["path"][0]["chosen"] and len(result["path"]) > 1:
         yield f"the pool did not help enough, so this is the {first} model"
     broken = [row for row in result["explanation"]["rules"] if row["before"] or row["after"]]
