@@ -37,8 +37,16 @@ def call(*args):
     assert not done.value.code
 
 
+@pytest.fixture(scope="module", autouse=True)
+def one_path():
+    """From the supervised model, though labels are few."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AnnealedSSVM, "begins", "labels")
+        yield
+
+
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(tmp_path_factory, one_path):
     """A folder with train.tsv, dev.tsv, test.tsv, pool.txt, more.txt, rules.yaml and an annealed model."""
     folder = tmp_path_factory.mktemp("home")
     made = [("train", 6, "tsv"), ("dev", 8, "tsv"), ("test", 12, "tsv"), ("pool", 25, "text"), ("more", 5, "text")]
@@ -77,7 +85,7 @@ def test_training_reports_as_json(good, home, tmp_path):
     result = json.loads(good(*train(home, tmp_path / "m", "-d", home / "dev.tsv", "--json")))
     assert result.keys() == {
         "model", "method", "seconds", "data", "metric", "token_accuracy", "C", "search", "stop", "history", "path",
-        "explanation", "labels", "features", "trust", "ranking",
+        "start", "explanation", "labels", "features", "trust", "ranking",
     }  # fmt: skip
     assert result["method"] == "annealed"
     assert result["stop"] == "finished"
@@ -186,7 +194,7 @@ def test_the_path_is_drawn(good, home, tmp_path, ending, dev):
         assert min(imread(path).shape[:2]) > 500
         return
     text = path.read_text()
-    names = ["supervised", *(f"{point['C_u']:.2g}" for point in result["path"][1:])]
+    names = ["start", *(f"{point['C_u']:.2g}" for point in result["path"][1:])]
     title = "token accuracy on dev data, %" if dev else "known mistakes per sequence"
     for shown in (*names, "chosen", title, "labels switched"):
         assert f"<!-- {shown} -->" in text

@@ -125,7 +125,7 @@ def test_the_help_of_train_names_all_templates():
 
 
 def test_the_help_of_rules_names_all_that_are_shipped():
-    listed = app.CORPORA_EPILOG.partition("semistruct: ")[2].partition(".")[0]
+    listed = app.RULES_EPILOG.partition("semistruct: ")[2].partition(".")[0]
     assert listed.replace("\n", " ").split(", ") == shipped()
 
 

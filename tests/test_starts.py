@@ -2,11 +2,13 @@
 
 import pytest
 
-from annealed_cases import CITATIONS, HELD_OUT, LABELLED, SHORT, UNLABELLED, on_citations, same_fit
+from annealed_cases import CITATIONS, CORPUS, HELD_OUT, LABELLED, SHORT, UNLABELLED, on_citations, same_fit
 from semistruct import AnnealedSSVM, PosteriorRegularization
+from semistruct.cli import main
 from semistruct.errors import RuleWarning
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.refitting import refitted
+from semistruct.formats import write
 from semistruct.rules import Rules
 from test_checkpoints import Killed, stopping
 
@@ -22,14 +24,14 @@ def models():
     """By what they begin at; each with dev data and without."""
     return {
         (begins, dev is not None): on_citations(begins=begins, dev=dev)
-        for begins in ("labels", "rules", None)
+        for begins in ("labels", "rules", "")
         for dev in (None, DEV)
     }
 
 
 @pytest.mark.parametrize("with_dev", [False, True])
 def test_the_better_path_is_taken(models, with_dev):
-    labels, rules, found = (models[begins, with_dev] for begins in ("labels", "rules", None))
+    labels, rules, found = (models[begins, with_dev] for begins in ("labels", "rules", ""))
     assert (labels.start_, rules.start_) == ("labels", "rules")
     if with_dev:
         wins = (best(rules, "dev_score"), best(rules, "dev_accuracy")) > (
@@ -63,28 +65,28 @@ def test_what_was_broken_is_told_of_the_supervised_model(models):
 def test_one_path_is_enough(monkeypatch, few, params):
     monkeypatch.setattr(AnnealedSSVM, "few", few)
     monkeypatch.setattr(AnnealedSSVM, "_other_start", lambda *_: pytest.fail("no other start is needed"))
-    assert on_citations(begins=None, params=params).start_ == "labels"
+    assert on_citations(begins="", params=params).start_ == "labels"
 
 
 def test_rules_without_expectations_make_no_start():
-    model = on_citations(begins=None, params={"rules": Rules.from_text("rules:\n- order: [author, title]\n")})
+    model = on_citations(begins="", params={"rules": Rules.from_text("rules:\n- order: [author, title]\n")})
     assert model.start_ == "labels"
 
 
 def test_a_killed_fit_goes_on_from_either_path(models, tmp_path):
     rows = []
-    whole = on_citations(begins=None, watch=rows.append)
+    whole = on_citations(begins="", watch=rows.append)
     for k, after in enumerate((2, len(rows) // 2 + 1, len(rows) - 1)):
         with pytest.raises(Killed):
-            on_citations(begins=None, checkpoint=tmp_path / str(k), watch=stopping(after, Killed))
-        same_fit(on_citations(begins=None, checkpoint=tmp_path / str(k), resume=True), whole)
+            on_citations(begins="", checkpoint=tmp_path / str(k), watch=stopping(after, Killed))
+        same_fit(on_citations(begins="", checkpoint=tmp_path / str(k), resume=True), whole)
 
 
 def test_an_interruption_leaves_the_path_that_is_complete():
     rows = []
     on_citations(begins="labels", watch=rows.append)
     with pytest.warns(UserWarning, match="interrupted"):
-        model = on_citations(begins=None, watch=stopping(len(rows) + 1, KeyboardInterrupt))
+        model = on_citations(begins="", watch=stopping(len(rows) + 1, KeyboardInterrupt))
     assert model.stop_ == "interrupted"
     assert len(model.path_) >= 1
     assert len(model.labels_) == len(UNLABELLED)
@@ -94,6 +96,21 @@ def test_refitting_begins_where_the_fit_did(models):
     again = refitted(models["rules", True], LABELLED, DEV, {"pool": UNLABELLED})
     assert again.start_ == "rules"
     assert again.stop_ == "finished"
+
+
+def test_the_command_tells_where_the_path_began(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(AnnealedSSVM, "begins", "rules")
+    write(CORPUS.examples[:6], "few.tsv", "tsv")
+    write(CORPUS.examples[6:30], "pool.txt", "text")
+    settings = "-C 0.5 -f word -f shape -p schedule=1,10 -p rounds=1"
+    with pytest.raises(SystemExit) as done:
+        main(f"train few.tsv -u pool.txt -r citations {settings} -o a.model --plot path.svg".split())
+    shown = capsys.readouterr()
+    assert not done.value.code, shown.err
+    out = " ".join(shown.out.split())
+    assert "known mistakes per sequence rule-based" in out
+    assert "labels are few, so it begins with what the rules expect" in out
 
 
 def test_which_points_are_preferred():

@@ -86,7 +86,7 @@ class PathMethod(SequenceLabeller):
     keep_models = False
     part_of_path = slice(None)  # of the stages
     rough_start = False
-    begins: str | None = None  # at "labels" or "rules"; None for what is better
+    begins = ""  # at "labels" or at "rules"; "" for what is better
     few = 0  # labelled sequences with which the path is also followed from what the rules say
     samples = False  # whether the path is followed with a sample of a large pool
     rules: Rules | None = None
@@ -149,7 +149,7 @@ class PathMethod(SequenceLabeller):
         stages = self._stages(task)[self.part_of_path]
         run, supervised = Run(start, self.axis, stages, watch), start.chain
         kept = Kept(checkpoint, resume, self, held_out)
-        compares = self.begins is None and 0 < n_labelled <= self.few and select != "last"
+        compares = not self.begins and 0 < n_labelled <= self.few and select != "last"
         other = (
             partial(self._other_start, sample, judge, trust.believed(), strength) if compares or self.begins else None
         )
