@@ -551,7 +551,9 @@ def test_blocks_leave_no_trace(monkeypatch, block):
 
 
 WHOLE = sorted(name for name in SEQUENCES if name != "lexicon")
-SOME = st.sampled_from(["a", "B", "The", "(", ")", "[", '"', "“", ",", ".", "^", "19"])
+SOME = st.sampled_from(
+    ["a", "B", "The", "(", ")", "[", "]", "{", '"', "“", ",", ".", "^", "19", "*NEWLINE*", ("a", "DT")]
+)
 READ = st.lists(st.lists(SOME, min_size=1), min_size=1)
 
 
@@ -573,3 +575,12 @@ def test_steps_are_the_same_all_at_once(X):
     found = template.all(Text.of(X)).tolist()
     assert found == [kind for x in X for kind in template(x)]
     assert max(found) < n_kinds
+
+
+@pytest.mark.parametrize("grow", [True, False])
+def test_a_template_that_leaves_tokens_out_is_refused(monkeypatch, grow):
+    monkeypatch.setitem(SEQUENCES, "partial", lambda: lambda tokens: [["yes"]])
+    encoder = Encoder.for_data([["a"]], ["word", "partial"])
+    encoder.fit([["a"]])
+    with pytest.raises(DataError, match="feature partial gives values for 1 tokens of a sequence that has 2"):
+        (encoder.fit if grow else encoder.transform)([["a", "b"]])
