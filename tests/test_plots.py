@@ -75,7 +75,7 @@ def test_path_of_models_as_svg(tmp_path, dev):
     text = path.read_text()
     assert ElementTree.fromstring(text).tag == "{http://www.w3.org/2000/svg}svg"
     titles = {True: "token accuracy on dev data, %", False: "known mistakes per sequence"}
-    for shown in ("supervised", "0.025", "0.25", "chosen", titles[dev], "labels switched"):
+    for shown in ("start", "0.025", "0.25", "chosen", titles[dev], "labels switched"):
         assert f"<!-- {shown} -->" in text
     assert f"<!-- {titles[not dev]} -->" not in text
 

@@ -201,7 +201,7 @@ def test_other_data_is_refused(tmp_path, refused, run):
 @pytest.mark.parametrize(
     ("args", "told"),
     [
-        (["refs"], "corpus is 'refs'; there are citations, headers, apartments, synthetic"),
+        (["refs"], "corpus is 'refs'; there are citations, headers, names, apartments, synthetic"),
         (["synthetc"], "corpus is 'synthetc'; did you mean 'synthetic'?"),
         (["citations"], "give the folder of the citations with --data; `semistruct data get citations"),
         (["citations", "--data", "/nowhere"], "/nowhere: no such folder"),

@@ -98,6 +98,31 @@ def test_refitting_begins_where_the_fit_did(models):
     assert again.stop_ == "finished"
 
 
+def test_the_start_alone_may_be_the_model():
+    model = AnnealedSSVM(**SHORT, rules=CITATIONS)
+    model.begins, model.part_of_path, model.calibrates = "rules", slice(0, 0), False
+    model.fit(*LABELLED, pool=UNLABELLED)
+    assert (model.start_, len(model.path_), len(model.labels_)) == ("rules", 1, len(UNLABELLED))
+
+
+@pytest.mark.parametrize("chosen", [0, 1])
+def test_models_that_are_only_asked_begin_at_the_same(monkeypatch, chosen):
+    asked, real = [], AnnealedSSVM._better_path
+
+    def noted(self, *args):
+        found = real(self, *args)
+        asked.append((self.start_, self.part_of_path))
+        return found
+
+    model = AnnealedSSVM(**SHORT, rules=CITATIONS)
+    model.begins = "rules"
+    monkeypatch.setattr(Judge, "best", lambda self, points: min(chosen, len(points) - 1))
+    monkeypatch.setattr(AnnealedSSVM, "_better_path", noted)
+    model.fit(*LABELLED, pool=UNLABELLED)
+    assert [start for start, _ in asked] == ["rules"] * 3
+    assert [part for _, part in asked[1:]] == [slice(max(chosen - 1, 0), chosen)] * 2
+
+
 def test_the_command_tells_where_the_path_began(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(AnnealedSSVM, "begins", "rules")

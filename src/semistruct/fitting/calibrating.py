@@ -134,7 +134,7 @@ def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -
         other.calibrates, other.ranks, other.rough_start = False, False, True
         other.part_of_path, other.begins = slice(max(chosen - 1, 0), chosen), method.start_
         rest = [[one for i, one in enumerate(rows) if i not in held] for rows in (X, y)]
-        other.fit(*rest, pool=[pool[i] for i in some] if chosen else None)
+        other.fit(*rest, pool=[pool[i] for i in some] if chosen or method.start_ == "rules" else None)
         yield Asked.of(other.model_, labelled, sorted(held))
 
 

@@ -173,7 +173,7 @@ class PathMethod(SequenceLabeller):
         """The path from the supervised model or from another start, whichever ends better."""
         self.stop_, self.start_ = "finished", "labels"
         points = [] if self.begins == "rules" else self._along(run, sample, judge, kept)
-        if other is None or self.begins == "labels" or self.stop_ == "interrupted" or not run.stages:
+        if other is None or self.begins == "labels" or self.stop_ == "interrupted" or (points and not run.stages):
             return run, points
         with self._interruptible():
             near = other() if sample.has_rules and len(sample.free) else None
