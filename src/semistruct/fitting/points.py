@@ -99,11 +99,11 @@ class Judge:
         )
 
     def prefers(self, points: list[Point], others: list[Point]) -> bool:
-        """Whether the best of some points is better than the best of others."""
+        """Whether the best of some points is better than the best of others, without dev data clearly so."""
         one, other = (found[self.best(found)] for found in (points, others))
         if self.select == "dev":
             return (one.dev_score, one.dev_accuracy) > (other.dev_score, other.dev_accuracy)
-        return one.mistakes < other.mistakes
+        return one.mistakes + SLIGHT < other.mistakes
 
     def improved(self, points: list[Point], best: int, new: Point) -> list[Point]:
         """The points with a new one in the place of the best, if that is then still the best."""
