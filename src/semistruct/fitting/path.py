@@ -182,7 +182,10 @@ class PathMethod(SequenceLabeller):
                 found = self._along(again, sample, judge, kept, "rules")
                 if not points or judge.prefers(found, points):
                     self.start_, run, points = "rules", again, found
-        return run, points or self._along(run, sample, judge, kept)
+        if not points:  # there was no other start
+            run = replace(run, stages=[]) if self.stop_ == "interrupted" else run
+            points = self._along(run, sample, judge, kept)
+        return run, points
 
     def _along(self, run: Run, sample: Task, judge: Judge, kept: Kept, part: str = "") -> list[Point]:
         """The points of a path, followed with the sample."""
