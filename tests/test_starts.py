@@ -137,7 +137,7 @@ def test_the_command_tells_where_the_path_began(tmp_path, monkeypatch, capsys):
     assert not done.value.code, shown.err
     out = " ".join(shown.out.split())
     assert "known mistakes per sequence rule-based" in out
-    assert "labels are few, so it begins with what the rules expect" in out
+    assert "labels are few: this path begins with a model that was also taught by the rules" in out
 
 
 def test_which_points_are_preferred():

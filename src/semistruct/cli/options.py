@@ -227,8 +227,8 @@ class Accepting:
         float | None,
         Option(
             metavar="LEVEL",
-            help="set apart the surest answers, so many that at least this share of them is right, such as 0.99; needs "
-            "--rest or --to jsonl",
+            help="accept the surest answers, as many as possible while at least this share of them is right, such as "
+            "0.99; needs --rest or --to jsonl",
         ),
     ] = None
     accept_by: Annotated[

@@ -276,9 +276,11 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
         points.append((place, *scores, f"{point['mistakes']:.2f}", "<- chosen" if point["chosen"] else ""))
     yield table((axis, *measured.values(), "known mistakes per sequence", ""), points)
     if result["start"] == "rules":
-        yield "labels are few, so it begins with what the rules expect: that led further than the supervised model"
+        yield "labels are few: this path begins with a model that was also taught by the rules,"
+        yield "and ended better than the one from the supervised model"
     if result["path"][0]["chosen"] and len(result["path"]) > 1:
-        yield f"the pool did not help enough, so this is the {first} model"
+        last = "the path did not help further" if result["start"] == "rules" else "the pool did not help enough"
+        yield f"{last}, so this is the {first} model"
     broken = [row for row in result["explanation"]["rules"] if row["before"] or row["after"]]
     if broken:
         yield "sequences of the pool that break each rule: with the supervised model, and after learning:"
