@@ -100,3 +100,12 @@ def test_after_leaves_out_the_first(batch, data):
     rest = batch.after(n)
     assert as_lists(rest) == as_lists(batch)[n:]
     assert np.shares_memory(rest.indices, batch.indices) or not len(rest.indices)
+
+
+@light
+@given(batches(), st.data())
+def test_the_table_has_the_features_of_all_tokens(batch, data):
+    rest = batch.after(data.draw(st.integers(0, len(batch) - 1)))
+    for one in (batch, rest):
+        assert_array_equal(one.table.toarray(), dense(one))
+        assert_array_equal(np.diff(one.table.indptr), np.diff(one.indptr))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from semistruct.errors import DataError
 
@@ -16,7 +17,8 @@ UNKNOWN = -1
 class SequenceBatch:
     """Sequences stored end to end; tokens offsets[i]:offsets[i+1] are sequence i.  A batch equals only itself.
 
-    indptr   int64 (n_tokens + 1,)     features of token t are indices[indptr[t]:indptr[t+1]], increasing
+    indptr   int64 (n_tokens + 1,)     features of token t are indices[indptr[t]:indptr[t+1]], increasing; the first of
+                                       them need not be at 0
     indices  int32 (n_entries,)        feature numbers, all < n_features
     values   float64 (n_entries,)      their values, or (1,) when every value is the same
     offsets  int64 (n_sequences + 1,)
@@ -58,15 +60,16 @@ class SequenceBatch:
     def after(self, n: int) -> SequenceBatch:
         """The sequences but for the first n; their features are not copied."""
         token = self.offsets[n]
-        entry = self.indptr[token]
-        return replace(
-            self,
-            indptr=self.indptr[token:] - entry,
-            indices=self.indices[entry:],
-            values=self.values if len(self.values) == 1 else self.values[entry:],
-            offsets=self.offsets[n:] - token,
-            kind=self.kind[token:],
-        )
+        return replace(self, indptr=self.indptr[token:], offsets=self.offsets[n:] - token, kind=self.kind[token:])
+
+    @property
+    def table(self) -> csr_array:
+        """(n_tokens, n_features): the values of the features of all tokens."""
+        first, end = self.indptr[[0, -1]]
+        shared = len(self.values) == 1
+        values = np.full(end - first, self.values[0]) if shared else self.values[first:end]
+        parts = values, self.indices[first:end], self.indptr - first
+        return csr_array(parts, shape=(self.n_tokens, self.n_features))
 
     def take(self, which: np.ndarray) -> SequenceBatch:
         """The sequences `which`, in that order."""

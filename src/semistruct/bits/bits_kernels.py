@@ -11,6 +11,7 @@ import numpy as np
 
 from semistruct.chain.kernels import copy, max_marginals, path_score, token_scores, viterbi
 from semistruct.compiled import inlined, kernel
+from semistruct.rules.event_kernels import cell_of_steps, cell_of_token
 from semistruct.search.prefix_kernels import Scores
 from semistruct.search.search_kernels import search_sequence
 
@@ -60,12 +61,12 @@ def bits_of(bits, first, path, row):
     for k in range(len(row)):
         row[k] = 1.0
     for t in range(len(path)):
-        cell = e.token_cell[first + t] + path[t]
+        cell = cell_of_token(e, first + t) + path[t]
         for j in range(e.ptr[cell], e.ptr[cell + 1]):
             row[n + bits.bit[j]] = 0.0
         n += bits.token_bits[first + t]
         if t > 0:
-            cell = e.step_cell[first + t] + path[t - 1] * Y + path[t]
+            cell = cell_of_steps(e, e.step_class[first + t]) + path[t - 1] * Y + path[t]
             for j in range(e.ptr[cell], e.ptr[cell + 1]):
                 row[n + bits.bit[j]] = 0.0
             n += bits.step_bits[first + t]
@@ -84,7 +85,7 @@ def add_prices(bits, first, price, step, kind, unary, tables):
             total += price[n + k]
         for y in range(Y):
             unary[t, y] += total
-            cell = e.token_cell[first + t] + y
+            cell = cell_of_token(e, first + t) + y
             for j in range(e.ptr[cell], e.ptr[cell + 1]):
                 unary[t, y] -= price[n + bits.bit[j]]
         n += bits.token_bits[first + t]
@@ -96,7 +97,7 @@ def add_prices(bits, first, price, step, kind, unary, tables):
         for y in range(Y):
             for z in range(Y):
                 tables[t, y, z] = step[kind[t], y, z] + total
-                cell = e.step_cell[first + t] + y * Y + z
+                cell = cell_of_steps(e, e.step_class[first + t]) + y * Y + z
                 for j in range(e.ptr[cell], e.ptr[cell + 1]):
                     tables[t, y, z] -= price[n + bits.bit[j]]
         n += bits.step_bits[first + t]

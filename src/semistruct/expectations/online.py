@@ -40,15 +40,13 @@ class OnlineLearner:
         new = ChainWeights(chain.tokens.copy(), chain.trans.copy())
         events = shifted(tables.events, len(self.labels))
         free = np.zeros((len(tables.step_tests), Y + 1, Y))
-        before = np.zeros(len(self.labels), np.int32)
-        step_class = np.concatenate([before, tables.step_class])
-        costs = Costs(np.zeros_like(step_class), np.zeros((1, Y)), step_class, free)
+        costs = Costs(np.zeros_like(events.token_class), np.zeros((1, Y)), events.step_class, free)
         known = NOWHERE if projector.known is None else np.concatenate([self.labels, projector.known])
         order = np.random.default_rng(seed).permutation(len(self.batch))
         multipliers = Multipliers(projection.multipliers.instance.copy(), projection.multipliers.corpus.copy())
         unit = 1.0 / np.sqrt(rows.slack + np.abs(rows.a) @ projection.expected.sum(axis=0) + 1.0)
         arrays = (
-            Field(scorer_of(self.batch, new), costs, events.step_cell, 1.0, known),
+            Field(scorer_of(self.batch, new), costs, 1.0, known),
             new.trans,
             Problem(events, instance_rows(expectations), 1.0, projector.tol, projector.rounds),
             CorpusRows(rows.a, rows.bound, rows.slack, low=rows.low, high=rows.high, unit=unit),

@@ -48,7 +48,7 @@ def learn_online(course, field, trans, problem, corpus, multiplier, shared):
     """
     scorer, n_fixed, goal = field.scorer, course.n_fixed, course.goal
     n, Y = course.n, scorer.tokens.shape[1]
-    free = Field(scorer, field.costs, field.step_cell, field.scale, np.empty(0, np.int16))
+    free = Field(scorer, field.costs, field.scale, np.empty(0, np.int16))
     for s in range(len(course.order)):
         i = course.order[s]
         length = course.eta / (1.0 + course.eta * (course.seen + s) / n)

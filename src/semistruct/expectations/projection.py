@@ -122,8 +122,7 @@ class _Dual:
     def field(self, corpus: np.ndarray) -> Field:
         """What scores labels, given the multipliers of corpus rules."""
         costs = self.expectations.tables.costs(corpus @ self.expectations.corpus.a)
-        step_cell = self.expectations.tables.events.step_cell
-        return Field(self.scorer, costs, step_cell, 1.0 / self.temperature, self.known)
+        return Field(self.scorer, costs, 1.0 / self.temperature, self.known)
 
     def problem(self, rounds: int) -> Problem:
         events, tol = self.expectations.tables.events, self.projector.tol

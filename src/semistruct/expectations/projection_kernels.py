@@ -17,6 +17,7 @@ import numpy as np
 
 from semistruct.chain.kernels import Factors, factors_of, in_logs, in_probabilities, token_scores, viterbi
 from semistruct.compiled import inlined, kernel
+from semistruct.rules.event_kernels import cell_of_steps, cell_of_token
 
 ARMIJO = 1e-4
 HALVINGS = 30
@@ -37,13 +38,11 @@ class InstanceRows(NamedTuple):
 class Field(NamedTuple):
     """What scores the labels of all sequences:  scale * (score of the model - costs), scale being 1/T.
 
-    step_cell  (n_tokens,) of `Events`
-    known      (n_tokens,) labels that are fixed, or empty
+    known  (n_tokens,) labels that are fixed, or empty
     """
 
     scorer: NamedTuple
     costs: NamedTuple
-    step_cell: np.ndarray
     scale: float
     known: np.ndarray
 
@@ -71,7 +70,7 @@ class Lattice(NamedTuple):
 
     first         number of its first token
     group (T,)    the group of the step into a position
-    kind, cell (G,)  what a group has in common: its kind of step, and its cell of `Events`
+    kind, cls (G,)  what a group has in common: its kind of step, and its class in `Events`
     """
 
     first: int
@@ -80,7 +79,7 @@ class Lattice(NamedTuple):
     factors: Factors
     group: np.ndarray
     kind: np.ndarray
-    cell: np.ndarray
+    cls: np.ndarray
 
 
 @kernel
@@ -100,20 +99,20 @@ def lattice_of(field, i):
         unary[0, y] -= scale * costs.step[costs.step_class[a], Y, y]
     seen = np.full(scorer.step.shape[0] * n_classes, -1, np.int64)
     group = np.zeros(b - a, np.int64)
-    kind, cls, cell = np.empty(len(seen), np.int64), np.empty(len(seen), np.int64), np.empty(len(seen), np.int64)
+    kind, cls = np.empty(len(seen), np.int64), np.empty(len(seen), np.int64)
     n = 0
     for t in range(1, b - a):
         code = scorer.kind[a + t] * n_classes + costs.step_class[a + t]
         if seen[code] < 0:
             seen[code], kind[n], cls[n] = n, scorer.kind[a + t], costs.step_class[a + t]
-            cell[n], n = field.step_cell[a + t], n + 1
+            n += 1
         group[t] = seen[code]
     step = np.empty((n, Y, Y))
     for g in range(n):
         for y in range(Y):
             for z in range(Y):
                 step[g, y, z] = scale * (scorer.step[kind[g], y, z] - costs.step[cls[g], y, z])
-    return Lattice(a, unary, step, factors_of(step), group, kind[:n], cell[:n])
+    return Lattice(a, unary, step, factors_of(step), group, kind[:n], cls[:n])
 
 
 @inlined
@@ -123,11 +122,11 @@ def priced_unary(lattice, events, price, scale):
     unary = lattice.unary.copy()
     for t in range(T):
         for y in range(Y):
-            cell = events.token_cell[lattice.first + t] + y
+            cell = cell_of_token(events, lattice.first + t) + y
             for j in range(events.ptr[cell], events.ptr[cell + 1]):
                 unary[t, y] -= scale * price[events.entry[j].term]
     for y in range(Y):
-        cell = events.step_cell[lattice.first] + Y * Y + y
+        cell = cell_of_steps(events, events.step_class[lattice.first]) + Y * Y + y
         for j in range(events.ptr[cell], events.ptr[cell + 1]):
             unary[0, y] -= scale * price[events.entry[j].term]
     return unary
@@ -143,7 +142,7 @@ def priced_factors(lattice, events, price, scale):
     for g in range(len(factor)):
         for y in range(Y):
             for z in range(Y):
-                cell = lattice.cell[g] + y * Y + z
+                cell = cell_of_steps(events, lattice.cls[g]) + y * Y + z
                 for j in range(events.ptr[cell], events.ptr[cell + 1]):
                     factor[g, y, z] *= much[events.entry[j].term]
                     back[g, z, y] *= much[events.entry[j].term]
@@ -157,7 +156,7 @@ def priced_steps(lattice, events, price, scale):
     for g in range(len(step)):
         for y in range(Y):
             for z in range(Y):
-                cell = lattice.cell[g] + y * Y + z
+                cell = cell_of_steps(events, lattice.cls[g]) + y * Y + z
                 for j in range(events.ptr[cell], events.ptr[cell + 1]):
                     step[g, y, z] -= scale * price[events.entry[j].term]
     return step
@@ -177,17 +176,17 @@ def expect(lattice, events, price, scale, out):
     out.counts[:] = 0.0
     for t in range(T):
         for y in range(Y):
-            cell = events.token_cell[lattice.first + t] + y
+            cell = cell_of_token(events, lattice.first + t) + y
             for j in range(events.ptr[cell], events.ptr[cell + 1]):
                 out.counts[events.entry[j].term] += out.marginal[t, y]
     for y in range(Y):
-        cell = events.step_cell[lattice.first] + Y * Y + y
+        cell = cell_of_steps(events, events.step_class[lattice.first]) + Y * Y + y
         for j in range(events.ptr[cell], events.ptr[cell + 1]):
             out.counts[events.entry[j].term] += out.marginal[0, y]
     for g in range(len(lattice.kind)):
         for y in range(Y):
             for z in range(Y):
-                cell = lattice.cell[g] + y * Y + z
+                cell = cell_of_steps(events, lattice.cls[g]) + y * Y + z
                 for j in range(events.ptr[cell], events.ptr[cell + 1]):
                     out.counts[events.entry[j].term] += out.steps[g, y, z]
     return log_z

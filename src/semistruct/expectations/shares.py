@@ -73,7 +73,7 @@ class Shares:
         Y, tables = chain.n_labels, self.tables
         marginal, steps = np.empty((self.batch.n_tokens, Y)), np.zeros((PIECES, *chain.trans.shape))
         costs, nothing = tables.costs(price), tables.costs(np.zeros(tables.n_terms))
-        field = Field(scorer_of(self.batch, chain), nothing, tables.events.step_cell, 1.0, NOWHERE)
+        field = Field(scorer_of(self.batch, chain), nothing, 1.0, NOWHERE)
         over_pieces(covary, len(self.batch), field, costs, marginal, steps, n_jobs=self.n_jobs)
         return self.columns.gather(marginal), summed_steps(steps.sum(axis=0))
 

@@ -53,7 +53,7 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
             state.settled = switched == 0 and state.round > 0
             if not state.settled:
                 target = np.concatenate([fixed, matching.labels])
-                problem = Problem(task.batch, learner.n_labels, target, weight, np.ones(task.batch.n_tokens))
+                problem = Problem(task.batch, learner.n_labels, target, weight, np.ones(task.batch.n_tokens, np.int8))
                 solution = learner.solve(problem, start=learner.resume(state.extra) or state.chain)
                 if solution.objective <= before - matching.penalty:
                     state.chain = solution.state.chain

@@ -111,7 +111,7 @@ class MarginLearner:
         self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
     ) -> Learned:
         """In turns, unknown labels are filled in to agree with the known ones, and the model learns from all."""
-        cost, tol = (known != UNKNOWN).astype(float), max(self.tol, ROUGH_GAP) if rough else self.tol
+        cost, tol = (known != UNKNOWN).astype(np.int8), max(self.tol, ROUGH_GAP) if rough else self.tol
         target, complete = filled(batch, known), bool(cost.all())
         for level in (tol,) if complete else (max(tol, FILL_TOL), tol):
             for _ in range(COMPLETIONS):

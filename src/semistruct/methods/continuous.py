@@ -53,7 +53,7 @@ class Learning:
 
     def grow_labelled(self, chain: ChainWeights) -> int:
         """Add the strongest rival of each true labelling; returns how many are new."""
-        bonus = np.repeat(self.cost[:, None], chain.n_labels, axis=1)
+        bonus = np.repeat(self.cost[:, None].astype(float), chain.n_labels, axis=1)
         bonus[np.arange(len(bonus)), self.sets.labels[0]] = 0.0
         return self.sets.add(decode(self.task.batch, chain, bonus=bonus, n_jobs=self.n_jobs)[0], self.task.has_labels)
 

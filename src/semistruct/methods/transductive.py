@@ -126,7 +126,7 @@ class Objective:
 
     def __init__(self, task: Task, bits: Bits, weight: np.ndarray, mu: float, n_jobs: int | None) -> None:
         self.task, self.bits, self.weight, self.mu, self.n_jobs = task, bits, weight, mu, n_jobs
-        self.cost = (task.known != UNKNOWN).astype(float)
+        self.cost = (task.known != UNKNOWN).astype(np.int8)
         self.free_tokens = ~np.repeat(task.has_labels, task.batch.lengths)
 
     def problem(self, target: np.ndarray) -> Problem:
@@ -140,7 +140,7 @@ class Objective:
         """
         task, bits, price = self.task, self.bits, self.mu / 4 - self.mu / 2 * v
         target, own = decode(task.batch, chain, known=task.known, n_jobs=self.n_jobs)
-        bonus = np.repeat(self.cost[:, None], chain.n_labels, axis=1)
+        bonus = np.repeat(self.cost[:, None].astype(float), chain.n_labels, axis=1)
         bonus[np.arange(len(target)), target] = 0.0
         hinge = decode(task.batch, chain, bonus=bonus, n_jobs=self.n_jobs)[1] - own
         most = bits.best(chain, price, self.n_jobs)[1]

@@ -156,8 +156,9 @@ class Builder:
         mark = np.full(Y, NO_MARK, np.int64)
         mark[marks] = np.arange(len(marks))
         events = Events(
-            token_cell=(2 * Y + token_class * Y).astype(np.int32),
-            step_cell=(first_step + step_class * (Y + 1) * Y).astype(np.int32),
+            token_class=token_class,
+            step_class=step_class,
+            first_step=first_step,
             ptr=starts(np.bincount(cell, minlength=first_step + len(step_tests) * (Y + 1) * Y)),
             entry=entry[np.argsort(cell, kind="stable")],
             mark=mark,

@@ -44,18 +44,34 @@ mark was set before, and always at tokens and steps."""
 class Events(NamedTuple):
     """What happens where: lists of entries in cells, those of cell c being entry[ptr[c]:ptr[c + 1]].
 
-    z                           the cell of what happens where a block of label z begins
-    Y + z                       ... where a block of label z ends
-    token_cell[t] + z           ... where token t has label z
-    step_cell[t] + y * Y + z    ... where it has label z after label y at the token before; y = Y if it is the first
-    mark (Y,)                   the mark that a label sets by occurring, or NO_MARK
+    z                               the cell of what happens where a block of label z begins
+    Y + z                           ... where a block of label z ends
+    cell_of_token + z               ... where the token has label z
+    cell_of_steps + y * Y + z       ... where it has label z after label y at the token before; y = Y if it is the first
+    token_class, step_class (N,)    of the tokens and of the steps into them; those of a class share their cells
+    first_step                      the first cell of steps
+    mark (Y,)                       the mark that a label sets by occurring, or NO_MARK
     """
 
-    token_cell: np.ndarray
-    step_cell: np.ndarray
+    token_class: np.ndarray
+    step_class: np.ndarray
+    first_step: int
     ptr: np.ndarray
     entry: np.ndarray
     mark: np.ndarray
+
+
+@inlined
+def cell_of_token(events, token):
+    """The first of the cells of a token."""
+    return (2 + events.token_class[token]) * len(events.mark)
+
+
+@inlined
+def cell_of_steps(events, step_class):
+    """The first of the cells of the steps of a class."""
+    Y = len(events.mark)
+    return events.first_step + step_class * (Y + 1) * Y
 
 
 @inlined
@@ -65,10 +81,10 @@ def happens(events, token, last, y, run, z, seen, hits):
     y = Y at the first token; last: the sequence ends here; seen: the marks that earlier labels have set.
     """
     ptr, entry, Y, n = events.ptr, events.entry, len(events.mark), 0
-    cell = events.token_cell[token] + z
+    cell = cell_of_token(events, token) + z
     for j in range(ptr[cell], ptr[cell + 1]):
         hits[n], n = entry[j].term, n + 1
-    cell = events.step_cell[token] + y * Y + z
+    cell = cell_of_steps(events, events.step_class[token]) + y * Y + z
     for j in range(ptr[cell], ptr[cell + 1]):
         hits[n], n = entry[j].term, n + 1
     if y != z:

@@ -106,22 +106,14 @@ class RuleTables:
         return 2 * len(self.labels) + most_hits(self.events)
 
     @property
-    def _first_step(self) -> int:
-        """The first of the cells of steps."""
-        Y = len(self.labels)
-        return 2 * Y + len(self.token_tests) * Y
-
-    @cached_property
     def token_class(self) -> np.ndarray:
         """(N,): which row of token_tests a token has."""
-        Y = len(self.labels)
-        return ((self.events.token_cell - 2 * Y) // Y).astype(np.int32)
+        return self.events.token_class
 
-    @cached_property
+    @property
     def step_class(self) -> np.ndarray:
         """(N,): which row of step_tests the step into a token has."""
-        Y = len(self.labels)
-        return ((self.events.step_cell - self._first_step) // ((Y + 1) * Y)).astype(np.int32)
+        return self.events.step_class
 
     def costs(self, price: np.ndarray) -> Costs:
         """What labels and steps cost if every event of term k costs price[k]."""
@@ -131,7 +123,7 @@ class RuleTables:
                 raise TypeError(f"{self.terms[k].event.what} cannot have a price at every place")
         cell = np.repeat(np.arange(len(e.ptr) - 1), np.diff(e.ptr))
         total = np.bincount(cell, price[e.entry["term"]], len(e.ptr) - 1)
-        token, step = np.split(total[2 * Y :], [self._first_step - 2 * Y])
+        token, step = np.split(total[2 * Y :], [e.first_step - 2 * Y])
         return Costs(self.token_class, token.reshape(-1, Y), self.step_class, step.reshape(-1, Y + 1, Y))
 
     @cached_property
@@ -170,10 +162,8 @@ class RuleTables:
 
 def shifted(events: Events, n: int) -> Events:
     """The same events for a corpus with n tokens before, whose own events are of no interest."""
-    before = np.zeros(n, np.int32)
-    return events._replace(
-        token_cell=np.concatenate([before, events.token_cell]), step_cell=np.concatenate([before, events.step_cell])
-    )
+    token_class, step_class = (np.concatenate([np.zeros(n, np.int32), of]) for of in events[:2])
+    return events._replace(token_class=token_class, step_class=step_class)
 
 
 def most_hits(events: Events) -> int:

@@ -15,7 +15,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.sparse import csr_matrix
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -67,8 +66,7 @@ class Columns:
     """The tokens of every feature."""
 
     def __init__(self, batch: SequenceBatch, n_jobs: int | None = None) -> None:
-        ones = np.ones(len(batch.indices)) if len(batch.values) == 1 else batch.values
-        columns = csr_matrix((ones, batch.indices, batch.indptr), shape=(batch.n_tokens, batch.n_features)).tocsc()
+        columns = batch.table.tocsc()
         values = batch.values if len(batch.values) == 1 else columns.data
         self.n_features, self.n_jobs = batch.n_features, n_jobs
         self.arrays = columns.indptr, columns.indices, values

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from semistruct.batch import SequenceBatch, starts
 
@@ -51,8 +50,8 @@ def merged(batch: SequenceBatch) -> Merged:
 
 def _merge(batch: SequenceBatch) -> Merged:
     shared = len(batch.values) == 1
-    values = np.full(len(batch.indices), batch.values[0]) if shared else batch.values
-    columns = csr_matrix((values, batch.indices, batch.indptr), shape=(batch.n_tokens, batch.n_features)).tocsc()
+    rows = batch.table
+    columns = rows.tocsc()
     number: dict[tuple[bytes, bytes], int] = {}
     first: list[int] = []
     group = np.full(batch.n_features, NONE)
@@ -65,15 +64,15 @@ def _merge(batch: SequenceBatch) -> Merged:
     root = np.sqrt(np.bincount(group[group != NONE], minlength=len(first)))
     kept = np.zeros(batch.n_features, bool)
     kept[first] = True
-    entry = kept[batch.indices]
-    indices = group[batch.indices[entry]].astype(np.int32)
-    token = np.repeat(np.arange(batch.n_tokens), np.diff(batch.indptr))[entry]
+    entry = kept[rows.indices]
+    indices = group[rows.indices[entry]].astype(np.int32)
+    token = np.repeat(np.arange(batch.n_tokens), np.diff(rows.indptr))[entry]
     order = np.lexsort((indices, token))
     small = replace(
         batch,
         indptr=starts(np.bincount(token, minlength=batch.n_tokens)),
         indices=indices[order],
-        values=(values[entry] * root[indices])[order],
+        values=(rows.data[entry] * root[indices])[order],
         n_features=max(len(first), 1),
     )
     return Merged(small, group, root if len(first) else np.ones(1))

@@ -49,7 +49,7 @@ class Problem:
 
     target (n_tokens,)  the labelling that is to win
     weight (n,)         C_i
-    cost   (n_tokens,)  the loss of a wrong label at each token
+    cost   (n_tokens,)  the loss of a wrong label at each token, a small whole number
     """
 
     batch: SequenceBatch

@@ -32,11 +32,10 @@ def joint_features(
     where  (n_tokens,): only the tokens that are marked, and the steps that touch them
     """
     Y, here = n_labels, np.ones(batch.n_tokens, bool) if where is None else where
-    owner, per_token = np.repeat(np.arange(len(batch)), batch.lengths), np.diff(batch.indptr)
-    entries = np.repeat(here, per_token)
-    values = np.broadcast_to(batch.values, len(batch.indices)) if len(batch.values) == 1 else batch.values
-    columns = [batch.indices[entries].astype(np.int64) * Y + np.repeat(labels[here], per_token[here])]
-    rows, data = [np.repeat(owner[here], per_token[here])], [values[entries]]
+    owner, table = np.repeat(np.arange(len(batch)), batch.lengths), batch.table[here]
+    per_token = np.diff(table.indptr)
+    columns = [table.indices.astype(np.int64) * Y + np.repeat(labels[here], per_token)]
+    rows, data = [np.repeat(owner[here], per_token)], [table.data]
     later = here.copy()
     later[1:] |= here[:-1]
     later[batch.offsets[:-1]] = False
@@ -101,9 +100,8 @@ class WorkingSets:
 
     def losses(self, cost: np.ndarray) -> np.ndarray:
         """(k, n): the cost (n_tokens,) of the labels that differ from those of labels[0]."""
-        return np.array(
-            [np.add.reduceat(cost * (row != self.labels[0]), self.batch.offsets[:-1]) for row in self.labels]
-        )
+        wrong = [np.where(row != self.labels[0], cost, 0.0) for row in self.labels]
+        return np.array([np.add.reduceat(row, self.batch.offsets[:-1]) for row in wrong])
 
     def counts(self) -> np.ndarray:
         """(k, n, Y): how often each label occurs in each labelling."""

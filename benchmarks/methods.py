@@ -1,0 +1,61 @@
+"""One table of all methods per corpus, from the folders that `semistruct reproduce` has written.
+
+    semistruct reproduce names --data names --features default -o out/names
+    python benchmarks/methods.py out/names out/citations > docs/results/methods.md
+
+Each cell is the token accuracy in percent, plain / under the rules, mean of the draws; the best under the rules is bold.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from pathlib import Path
+
+from semistruct.experiments.lineup import LINEUP
+
+TITLES = {
+    "names": "Names of people and companies",
+    "citations": "References",
+    "headers": "Title pages",
+    "apartments": "Synthetic adverts, which say nothing about real ones",
+}
+
+
+def rows_of(folder):
+    """The rows of the table of a folder whose points were chosen on dev data."""
+    with (folder / "tables.csv").open(encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if row["select"] == "dev" and row["peeks"] == "0"]
+
+
+def table(folder):
+    """The lines of its table."""
+    rows = rows_of(folder)
+    corpus, features, sizes = rows[0]["corpus"], rows[0]["features"], list(dict.fromkeys(r["labelled"] for r in rows))
+    found = {(row["method"], row["labelled"], row["decoding"]): row for row in rows}
+    under = {key[:2]: float(row["mean"]) for key, row in found.items() if key[2] == "rules"}
+    top = {size: max(mean for (_, labelled), mean in under.items() if labelled == size) for size in sizes}
+    draws = sorted({int(row["draws"]) for row in rows})
+    yield f"**{TITLES.get(corpus, corpus)}** (features `{features}`, draws: {' to '.join(map(str, draws))}):\n"
+    yield f"| | {' | '.join(sizes)} labelled | seconds a fit, {sizes[1]} labelled |"
+    yield "|---" * (len(sizes) + 2) + "|"
+    for method in (name for name in LINEUP if (name, sizes[0], "plain") in found):
+        cells = []
+        for size in sizes:
+            both = [100 * float(found[method, size, decoding]["mean"]) for decoding in ("plain", "rules")]
+            text = f"{both[0]:.1f} / {both[1]:.1f}"
+            cells.append(f"**{text}**" if under[method, size] == top[size] else text)
+        seconds = float(found[method, sizes[1], "plain"]["seconds"])
+        yield f"| `{method}` | {' | '.join(cells)} | {seconds:.0f} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", type=Path, nargs="+")
+    blocks = ["\n".join(table(folder)) for folder in parser.parse_args().folders]
+    sys.stdout.write("\n\n".join(blocks) + "\n")
+
+
+if __name__ == "__main__":
+    main()
