@@ -3,7 +3,8 @@
     semistruct reproduce names --data names --features default -o out/names
     python benchmarks/methods.py out/names out/citations > docs/results/methods.md
 
-Each cell is the token accuracy in percent, plain / under the rules, mean of the draws; the best under the rules is bold.
+Each cell is the token accuracy in percent, plain / under the rules, mean of the draws; the best under the rules is
+bold.
 """
 
 from __future__ import annotations

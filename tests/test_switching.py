@@ -13,6 +13,7 @@ from matching_cases import Case, agrees, matching_cases, near, not_above, random
 from rule_strategies import EVERY_KIND, length_less_changes, marks_of_capitals
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode
+from semistruct.rules.events import blocks
 from semistruct.switching import matching as switching
 from semistruct.switching.matching import Matcher, change_points
 from semistruct.switching.span_kernels import (
@@ -21,6 +22,7 @@ from semistruct.switching.span_kernels import (
     SWAP,
     Current,
     candidate_spans,
+    find_odd_blocks,
     least_value,
     refresh,
     slack_after,
@@ -356,9 +358,10 @@ def current(case, i, y, loss, scale):
     seq = Current(
         case.batch.offsets[i], scale, unary, kind, np.array(y, np.int16), np.empty(T, np.int16), np.empty((T, Y)),
         np.empty((T, Y)), np.empty(T, np.int16), np.empty((Y, T + 1)), np.empty(T + 1), np.empty((Y, T + 1)),
-        np.empty(T + 1),
+        np.empty(T + 1), np.empty(T + 1), np.empty(T + 1),
     )  # fmt: skip
     refresh(seq, step, case.tables.event_costs, loss)
+    find_odd_blocks(seq, case.tables.events, case.tables.block_price)
     return seq, step, case.tables.event_costs
 
 
@@ -370,10 +373,22 @@ def local_cost(case, i, path):
     )
 
 
+def odd_elsewhere(case, i, path, s, e):
+    """The penalty of the blocks of wrong lengths that neither hold nor touch the labels path[s:e]."""
+    tables, names, total = case.tables, case.names(path), 0.0
+    ends = {a: b for a, b, _ in blocks(names)}
+    for k in tables.instance:
+        if tables.block_price[k]:
+            odd = tables.terms[k].event.places(case.X[i], names)
+            total += tables.block_price[k] * sum(ends[a] < s or a > e for a in odd)
+    return total
+
+
 @settings(light, max_examples=60)
 @given(matching_cases(lengths=st.integers(1, 4).map(lambda n: [2, n])), losses, st.sampled_from([0.3, 4.0]), seeds)
 def test_moves_are_bounded_and_priced(case, loss, scale, seed):
-    case = replace(case, rules=[*case.rules, {"change_only_on": ["[A-Z].*"], "weight": 2}])
+    more = {"change_only_on": ["[A-Z].*"], "weight": 2}, {"min_length": 2, "weight": 3}
+    case = replace(case, rules=[*case.rules, *more])
     y = case.split(random_labels(np.random.default_rng(seed), case))[1]
     seq, step, costs = current(case, 1, y, loss, scale)
     T, rival = len(y), tuple(seq.rival.tolist())
@@ -386,6 +401,8 @@ def test_moves_are_bounded_and_priced(case, loss, scale, seed):
             wrong = sum(a != b for a, b in zip(rival, new, strict=True))
             shortfall = max(0.0, loss * wrong + scores[rival] - scores[new])
             assert near(least, scale * shortfall + local_cost(case, 1, new))
+            least += seq.odd_before[s] + seq.odd_after[e]
+            assert near(seq.odd_before[s] + seq.odd_after[e], odd_elsewhere(case, 1, y, s, e))
             assert not_above(least, scale * case.slack(1, new, loss) + case.instance(1, new))
             seq.new[s:e] = c
             found = slack_after(seq, step, loss, scores[y], loss * T + scores[rival], s, e, np.empty((T, case.Y)))

@@ -1,4 +1,4 @@
-"""Methods that follow a path of models, starting from the supervised one, and take the best model on it."""
+"""Methods that follow a path of models, which begins at the supervised one, and take the best model on it."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ from semistruct.rules import Rules
 class PathMethod(SequenceLabeller):
     """Base of the semi-supervised methods.
 
-    A method says where it starts (`_start`: the supervised model, which is the first point of the path), which stages
-    there are (`_stages`) and how it goes through them (`_walk`: yields the state at the end of each stage).  Everything
-    else is here: encoding, dev data, checkpoints, interruption, the choice among the points, the explanation.  Where
-    the attribute `keep_models` is set to True, `fit` leaves the models of all points in `models_`.
+    A method says where it starts (`_start`: the supervised model; `_other_start`: where else a path may begin), which
+    stages there are (`_stages`) and how it goes through them (`_walk`: yields the state at the end of each stage).
+    Everything else is here: encoding, dev data, checkpoints, interruption, the choice among the points, the
+    explanation.  Where the attribute `keep_models` is set to True, `fit` leaves the models of all points in `models_`.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ from semistruct.rules.event_kernels import (
     Events,
     count_sequences,
 )
-from semistruct.rules.events import Event
+from semistruct.rules.events import Event, LengthEvent
 from semistruct.rules.vocabulary.function import Measured
 from semistruct.threads import spread
 
@@ -91,12 +91,24 @@ class RuleTables:
 
     @cached_property
     def event_price(self) -> np.ndarray:
-        """(K,): what every event costs, for terms of instance rules that cost the same for each; 0 for all others."""
+        """(K,): what every local event costs, for terms of instance rules that cost the same for each; else 0."""
+        return self._price([event.local for event in self._events_of_terms])
+
+    @cached_property
+    def block_price(self) -> np.ndarray:
+        """(K,): the same for blocks of wrong lengths."""
+        return self._price([isinstance(event, LengthEvent) for event in self._events_of_terms])
+
+    @property
+    def _events_of_terms(self) -> list[Event]:
+        return [term.event for term in self.terms]
+
+    def _price(self, wanted: list[bool]) -> np.ndarray:
         t, price = self.targets, np.zeros(self.n_terms)
         for k in self.instance:
             forbidden = t["high"][k] == 0 and t["low"][k] == -np.inf
             always = t["needs"][k] == t["bars"][k] == NO_TERM
-            if forbidden and always and self.terms[k].event.local and t["power"][k] == 1 and t["per"][k] == ITSELF:
+            if wanted[k] and forbidden and always and t["power"][k] == 1 and t["per"][k] == ITSELF:
                 price[k] = t["weight"][k]
         return price
 

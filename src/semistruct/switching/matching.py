@@ -100,7 +100,8 @@ class Matcher:
         t = self.tables
         return Objective(
             scorer=scorer_of(self.batch, weights), costs=t.event_costs, events=t.events, targets=t.targets,
-            instance=t.instance, corpus=t.corpus, room=t.room, scale=scale, loss=self.loss,
+            instance=t.instance, corpus=t.corpus, room=t.room,
+            block_price=t.block_price, scale=scale, loss=self.loss,
         )  # fmt: skip
 
     def _opened(self, objective: Objective, y: np.ndarray) -> Ledger:

@@ -40,6 +40,8 @@ class Current(NamedTuple):
     along (Y, T + 1)      along[c, e] - along[c, s] = score of label c at s..e-1, with loss where the rival has it too
     before (T + 1,)       the same for the labels y
     cost_along, cost_before   the same for the costs of local rules
+    odd_before, odd_after (T + 1,)   the costs of blocks of wrong lengths that a window from s on, or up to e, does not
+                          touch: those that end before s - 1, and those that begin after e
     """
 
     first: int
@@ -55,6 +57,8 @@ class Current(NamedTuple):
     before: np.ndarray
     cost_along: np.ndarray
     cost_before: np.ndarray
+    odd_before: np.ndarray
+    odd_after: np.ndarray
 
 
 @inlined
@@ -68,7 +72,7 @@ def current(objective, i, y):
     return Current(
         a, objective.scale[i], unary, scorer.kind[a:b], y[a:b], np.empty(T, np.int16), np.empty((T, Y)),
         np.empty((T, Y)), np.empty(T, np.int16), np.empty((Y, T + 1)), np.empty(T + 1), np.empty((Y, T + 1)),
-        np.empty(T + 1),
+        np.empty(T + 1), np.empty(T + 1), np.empty(T + 1),
     )  # fmt: skip
 
 
@@ -108,6 +112,27 @@ def refresh(seq, step, costs, loss):
             stay = step[seq.kind[t], c, c] if t > 0 else 0.0
             gain = loss if seq.rival[t] == c else 0.0
             seq.along[c, t + 1] = seq.along[c, t] + stay + seq.unary[t, c] + gain
+
+
+@kernel
+def find_odd_blocks(seq, events, price):
+    """Fill odd_before and odd_after."""
+    T, Y = seq.unary.shape
+    total, first = 0.0, 0
+    seq.odd_before[0], seq.odd_after[T] = 0.0, 0.0
+    for t in range(1, T + 1):
+        seq.odd_before[t] = total
+        if t == T or seq.y[t] != seq.y[first]:
+            cell, length = Y + seq.y[first], t - first
+            for j in range(events.ptr[cell], events.ptr[cell + 1]):
+                entry = events.entry[j]
+                if length < entry.least or length > entry.most:
+                    total += price[entry.term]
+            for s in range(first, t):
+                seq.odd_after[s] = total
+            first = t
+    for t in range(T):
+        seq.odd_after[t] = total - seq.odd_after[t]
 
 
 @inlined
@@ -175,13 +200,16 @@ def switch_spans(which, objective, known, cut, y, ledger, moves):
             if not is_better(0.0, best):
                 break
             refresh(seq, step, costs, loss)
+            find_odd_blocks(seq, events, objective.block_price)
             score = path_score(seq.unary, step, seq.kind, seq.y)
             head_start = loss * T + path_score(seq.unary, step, seq.kind, seq.rival)
             slack, instance, corpus, found_s, found_e = 0.0, 0.0, 0.0, ZERO, ZERO
             spans = candidate_spans(seq.y, cut[seq.first : seq.first + T], Y)
             for j in range(len(spans)):
                 s, e, c = spans[j, 0], spans[j, 1], spans[j, 2]
-                least = least_value(seq, step, costs, head_start, s, e, c) if c != SWAP else 0.0
+                least = seq.odd_before[s] + seq.odd_after[e]
+                if c != SWAP:
+                    least += least_value(seq, step, costs, head_start, s, e, c)
                 if not is_better(least, best) or not write_window(seq, s, e, c, known):
                     continue
                 count_change(events, seq.first, seq.y, seq.new, s, e, change, hits)

@@ -27,6 +27,7 @@ class Objective(NamedTuple):
     """What is lowered: sequences and their scores, rules, and the weight of the slack.
 
     instance, corpus  the terms of either level; room for counting them
+    block_price (K,)  what a block of a wrong length costs
     scale (n,), loss  see the module
     """
 
@@ -37,6 +38,7 @@ class Objective(NamedTuple):
     instance: np.ndarray
     corpus: np.ndarray
     room: int
+    block_price: np.ndarray
     scale: np.ndarray
     loss: float
 
