@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from matching_cases import Case, agrees, matching_cases, near, not_above, random
 from rule_strategies import EVERY_KIND, length_less_changes, marks_of_capitals
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode
+from semistruct.fitting import annealing
+from semistruct.fitting.state import State
 from semistruct.rules.events import blocks
 from semistruct.switching import matching as switching
 from semistruct.switching.matching import Matcher, change_points
@@ -95,6 +98,23 @@ def test_the_objective_is_what_it_says(drawn, manner):
         assert found.switches == (found.labels.tolist() != start.tolist())
     if "known" in options:
         assert agrees(found.labels, options["known"])
+
+
+@settings(light, max_examples=80)
+@given(matching_cases(levels=("instance",)), st.booleans(), seeds)
+def test_matching_by_score_finds_the_best_labels(case, fixed, seed):
+    """For each sequence with its own weight, if the search is wide enough."""
+    rng = np.random.default_rng(seed)
+    scale, known = random_scale(rng, case), some_known(rng, case) if fixed else None
+    task = SimpleNamespace(opened=case.batch, tables=case.tables, open_known=known)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(annealing, "MATCH_WIDTH", 1024)
+        found = annealing.MatchByScore("spans", 1)(task, State(case.weights), scale)
+    assert near(found.objective, case.objective(found.labels, scale, 1.0))
+    for i, path in enumerate(case.split(found.labels)):
+        allowed = [z for z in case.paths(i) if known is None or agrees(np.array(z), known[case.tokens(i)])]
+        worth = {z: scale[i] * case.scores[i][z] - case.instance(i, z) for z in allowed}
+        assert near(worth[path], max(worth.values()))
 
 
 FUNCTIONS = [

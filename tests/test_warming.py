@@ -19,17 +19,13 @@ import semistruct
 from semistruct.chain.inference import ChainWeights
 from semistruct.features import Encoder
 from semistruct.search.best import find_best
-from semistruct.switching.matching import Matcher
 data = make_citations(3)
 rules = semistruct.Rules.from_file("citations")
 labels = rules.all_labels(())
 batch = Encoder.for_data(data.tokens, "default").fit(data.tokens)
 weights = ChainWeights(np.zeros((batch.n_features, len(labels))), np.zeros((batch.n_kinds, len(labels), len(labels))))
 tables = rules.compile(data.tokens, labels)
-if sys.argv[1] == "search":
-    find_best(batch, weights, tables, n_jobs=1)
-else:
-    Matcher(batch, tables, n_jobs=1).match(weights, np.ones(3))
+find_best(batch, weights, tables, n_jobs=1)
 print(compiled.count(True))
 """
 
@@ -63,16 +59,17 @@ class Child:
 
 @pytest.mark.parametrize(
     ("cores", "cached", "wanted"),
-    [(2, [], [["search", "switching"], "terminated"]), (1, [], []), (2, ["search"], [["switching"], "terminated"]),
-     (2, ["search", "switching"], [])],
+    [(2, [], [["search", "other"], "terminated"]), (1, [], []), (2, ["search"], [["other"], "terminated"]),
+     (2, ["search", "other"], [])],
 )  # fmt: skip
 def test_a_process_is_started_for_what_is_cold(monkeypatch, cores, cached, wanted):
-    parts = {name: kernel for name, (kernel, _) in warming.PARTS.items()}
+    parts = {"search": object(), "other": object()}
+    monkeypatch.setattr(warming, "PARTS", {name: (kernel, None) for name, kernel in parts.items()})
     monkeypatch.setattr(threads, "available", lambda: cores)
     monkeypatch.setattr(warming, "is_cached", lambda kernel: any(kernel is parts[name] for name in cached))
     monkeypatch.setattr(warming.subprocess, "Popen", Child)
     Child.started = []
-    with warming.warming("search", "switching"):
+    with warming.warming("search", "other"):
         pass
     assert Child.started == wanted
 

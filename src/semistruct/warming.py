@@ -1,7 +1,7 @@
 """Kernels that will be needed soon, compiled in a second process while this one is busy with others.
 
 Compiling keeps one core busy and happens once per installation; what the second process has compiled is found in the
-cache.  `python -m semistruct.warming search switching` compiles these parts.
+cache.  `python -m semistruct.warming search` compiles this part.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from semistruct.search.best import find_best, tracked
 from semistruct.search.bound_kernels import sharpen
 from semistruct.search.prefix_kernels import Bound, Scores
 from semistruct.search.search_kernels import search_sequences
-from semistruct.switching.matching import Matcher
-from semistruct.switching.span_kernels import switch_spans
 
 BATCH = SequenceBatch(
     indptr=np.zeros(2, np.int64), indices=np.zeros(0, np.int32), values=np.ones(1),
@@ -43,14 +41,8 @@ def _search() -> None:
     find_best(BATCH, WEIGHTS, TABLES, n_jobs=1)
 
 
-def _switching() -> None:
-    """Label switching."""
-    Matcher(BATCH, TABLES, n_jobs=1).match(WEIGHTS, np.ones(1))
-
-
 PARTS: dict[str, tuple[Callable[..., object], Callable[[], None]]] = {
     "search": (search_sequences, _search),
-    "switching": (switch_spans, _switching),
 }
 """Parts by name: a kernel that tells whether the part has been compiled, and what compiles all of it."""
 

@@ -54,7 +54,7 @@ def run(folder: Path, seed: int, jobs: int | None) -> None:
             few, pool = data.examples[:size], data.tokens[size:]
             X, y = [e.tokens for e in few], [e.labels for e in few]
             doing = f"{size} labelled references, draw {draw + 1} of {DRAWS}"
-            with status_line(doing), warming("search", "switching"), warnings.catch_warnings():
+            with status_line(doing), warming("search"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about rules that one of the draws doubts: nothing to act on here
                 supervised.fit(X, y)
                 scores["labels"].append(supervised.score(test.tokens, test.labels))

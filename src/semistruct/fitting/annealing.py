@@ -13,13 +13,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from semistruct.batch import ranges
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.runs import Run
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
+from semistruct.search.best import Aim, find_best
 from semistruct.solvers.sdm import Problem
 from semistruct.switching.matching import Matcher, Matching, Moves, better_of
+
+MATCH_WIDTH = 16  # of the search for labels; a wider one does not end up nearer to the truth
 
 Rematch = Callable[[Task, State, np.ndarray], Matching]
 
@@ -46,7 +50,6 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
                 "penalty": matching.penalty,
                 "broken": task.n_broken(matching.labels, learner.n_jobs),
                 "switched": switched,
-                "moves": matching.switches,
             }
             before = _labelled_part(task, state.chain, weight, fixed, learner.n_jobs) + matching.objective
             run.note("match", before, rounds, **costs)
@@ -80,9 +83,12 @@ class MatchBySlack:
 
 @dataclass(frozen=True)
 class MatchByScore:
-    """Raises the score by switching labels, starting from the best of the model; kept where J does not rise.
+    """Takes the labels with the highest score less penalty, as far as a narrow search finds them; kept where J does
+    not rise.
 
-    These labels move more freely than those of `MatchBySlack`, and end up nearer to the truth.
+    These labels move more freely than those of `MatchBySlack`, and end up nearer to the truth.  Rules about the corpus
+    and functions cannot be searched for: there, and where single labels are to be switched, labels are switched as long
+    as that is better, starting from the best of the model.
     """
 
     moves: Moves
@@ -90,14 +96,30 @@ class MatchByScore:
 
     def __call__(self, task: Task, state: State, scale: np.ndarray) -> Matching:
         by_slack = Matcher(task.opened, task.tables, task.open_known, self.moves, n_jobs=self.n_jobs)
-        fresh = replace(by_slack, loss=0.0).match(state.chain, scale)
-        new = replace(by_slack.price(state.chain, scale, fresh.labels), switches=fresh.switches)
+        together = any(rule.level == "corpus" for rule in (*task.tables.rules, *task.tables.functions))
+        if together or task.tables.functions or self.moves != "spans":
+            labels = replace(by_slack, loss=0.0).match(state.chain, scale).labels
+        else:
+            labels = self._searched(task, state.chain, scale)
+        new = by_slack.price(state.chain, scale, labels)
         if state.labels is None:
             return new
         old = by_slack.price(state.chain, scale, state.labels)
-        if any(rule.level == "corpus" for rule in (*task.tables.rules, *task.tables.functions)):
+        if together:
             return new if new.objective <= old.objective else old  # what some sequences take, others would miss
         return better_of(new, old, task.opened.lengths)
+
+    def _searched(self, task: Task, chain: ChainWeights, scale: np.ndarray) -> np.ndarray:
+        """(open tokens,): sequences with the same weight are searched together."""
+        labels = np.empty(task.opened.n_tokens, np.int16)
+        for one in np.unique(scale):
+            which, aim = np.flatnonzero(scale == one), Aim(float(one), known=task.open_known)
+            found = find_best(
+                task.opened, chain, task.tables, aim, width=MATCH_WIDTH, which=which, n_jobs=self.n_jobs
+            ).labels[0]
+            own = ranges(task.opened.offsets[which], task.opened.lengths[which])
+            labels[own] = found[own]
+        return labels
 
 
 def _labelled_part(task: Task, chain: ChainWeights, weight: np.ndarray, fixed: np.ndarray, n_jobs: int | None) -> float:

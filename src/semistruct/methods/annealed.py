@@ -48,8 +48,9 @@ class AnnealedSSVM(MarginPath):
     schedule : growing weights of the whole pool: a list, relative to the weight of all labelled data;
         "relative" for a good one; "printed" for the absolute 0.0001, 0.0003, ..., 1 of the paper
     rounds : of matching and learning for each weight; stops early when the labels no longer change
-    moves : "spans", or the single-label switching of the paper: "tokens" (fast), "printed" (literally)
-    match_by : "slack" lowers the objective; "score" follows the scores of the model, where that does not raise it
+    match_by : "score" takes the best labels by the model and the rules, where that does not raise the objective;
+        "slack" lowers the objective by switching labels, as in the paper
+    moves : of switching: "spans", or the single labels of the paper: "tokens" (fast), "printed" (literally)
     engine : who does the work: None for this process, "ray" for Ray on this machine, "ray://HOST:PORT" for a cluster.
         Each process of Ray, called an actor, matches and learns its own part of the sequences; with one actor the
         result is the same as without Ray
@@ -68,7 +69,7 @@ class AnnealedSSVM(MarginPath):
         Line("annealed SSVM", 40, quick=QUICK),
         Line("annealed SSVM, our rules", 41, "-ours", rules="ours", quick=QUICK),
     )
-    compiles = ("switching",)
+    compiles = ("search",)
     few = 10
     samples = True
     axis = "C_u"

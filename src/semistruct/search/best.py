@@ -70,16 +70,18 @@ def find_best(
     *,
     k: int = 1,
     width: int = WIDTH,
+    which: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> Found:
-    """The k best labellings of every sequence.
+    """The k best labellings of every sequence, or of those in `which`.
 
     width  states that are kept; if there are more, the result for that sequence is not marked as exact
     """
     scoring = scoring_of(batch, weights, tables, Aim() if aim is None else aim)
     labels = np.full((k, batch.n_tokens), UNKNOWN, np.int16)
     values, ceiling = np.full((len(batch), k), -np.inf), np.full(len(batch), np.inf)
-    args = np.arange(len(batch)), scoring, tracked(tables), growing_widths(k, max(k, width))
+    which = np.arange(len(batch)) if which is None else which
+    args = which, scoring, tracked(tables), growing_widths(k, max(k, width))
     if k == 1:
         spread(search_sequences, *args, labels[0], values.ravel(), ceiling, n_jobs=n_jobs, piece=PIECE)
     else:
