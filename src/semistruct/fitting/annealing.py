@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from semistruct.batch import ranges
+from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.runs import Run
@@ -111,14 +111,11 @@ class MatchByScore:
 
     def _searched(self, task: Task, chain: ChainWeights, scale: np.ndarray) -> np.ndarray:
         """(open tokens,): sequences with the same weight are searched together."""
-        labels = np.empty(task.opened.n_tokens, np.int16)
-        for one in np.unique(scale):
-            which, aim = np.flatnonzero(scale == one), Aim(float(one), known=task.open_known)
-            found = find_best(
-                task.opened, chain, task.tables, aim, width=MATCH_WIDTH, which=which, n_jobs=self.n_jobs
-            ).labels[0]
-            own = ranges(task.opened.offsets[which], task.opened.lengths[which])
-            labels[own] = found[own]
+        labels = np.full(task.opened.n_tokens, UNKNOWN, np.int16)
+        for one in np.unique(scale).tolist():
+            which, aim = np.flatnonzero(scale == one), Aim(one, known=task.open_known)
+            found = find_best(task.opened, chain, task.tables, aim, width=MATCH_WIDTH, which=which, n_jobs=self.n_jobs)
+            np.maximum(labels, found.labels[0], out=labels)  # UNKNOWN, for all others, is below every label
         return labels
 
 
