@@ -174,9 +174,9 @@ def test_every_method_can_learn_with_its_rules(corpus, features):
     for name in lineup.applying(lists):
         found = lineup.learning(lists, name)
         listed = Rules.from_file(found.name)
-        assert len(found.rules) + len(found.left_out) == len(listed)
-        assert found.rules.rules
-        lineup.predicting(lists, name)
+        own = found.name == lineup.predicting(lists, name)[0]
+        assert len(found.rules) == len(listed) - (0 if own else len(found.left_out)) > 0
+        assert len(found.left_out) < len(listed)
 
 
 def test_what_users_get_is_one_list_for_all_methods():
@@ -197,12 +197,9 @@ def test_rules_without_a_form_are_left_out():
     found = lineup.learning(headers, "pr")
     assert found.left_out == ["order title, author, keyword", "blocks have at least 3 tokens"]
     assert set(lineup.learning(headers, "transductive").left_out) > set(found.left_out)
-    shares = lineup.learning(headers, "ge")
+    assert found.rules == Rules.from_file("headers")  # the method itself leaves them out, and predicts with them
+    shares = lineup.learning(lineup.lists_of("citations", "paper"), "ge")
     assert {rule.level for rule in shares.rules.rules} == {"corpus"}
-    assert {rule.key for rule in shares.rules.rules} <= {"words", "pattern"}
-    assert {rule.level for rule in lineup.learning(lineup.lists_of("citations", "paper"), "ge").rules.rules} == {
-        "corpus"
-    }
 
 
 def test_settings_may_be_those_of_a_corpus():

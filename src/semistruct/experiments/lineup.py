@@ -78,7 +78,7 @@ LINEUP = {
 
 @dataclass(frozen=True)
 class RulesToLearn:
-    """The rules that an entry learns with, and those of the list that its method cannot use."""
+    """The rules that an entry is given, and those of the list that its method cannot learn from."""
 
     name: str
     rules: Rules
@@ -97,10 +97,13 @@ def predicting(lists: Lists, name: str) -> tuple[str, Rules]:
 
 
 def learning(lists: Lists, name: str) -> RulesToLearn:
-    """The rules of a line, in the form that its method can use."""
+    """The rules of a line: the list that it predicts with, or another one in the form that its method can use."""
     entry = LINEUP[name]
     listed = getattr(lists, entry.line.rules)
     rules = Rules.from_file(listed)
     found = [(rule, entry.method.usable(rule, rules.labels or ())) for rule in rules]
+    left_out = [rule.text for rule, usable in found if usable is None]
+    if listed == predicting(lists, name)[0]:  # as a user does it: the method itself sees what it can learn from
+        return RulesToLearn(listed, rules, left_out)
     kept = [usable for _, usable in found if usable is not None]
-    return RulesToLearn(listed, Rules(kept, rules.labels), [rule.text for rule, usable in found if usable is None])
+    return RulesToLearn(listed, Rules(kept, rules.labels), left_out)
