@@ -82,10 +82,9 @@ def _log_shares(counts: np.ndarray) -> np.ndarray:
 
 def _matrix(batch: SequenceBatch) -> csr_array:
     """The features of tokens, (n_tokens, F)."""
-    values = np.broadcast_to(batch.values, len(batch.indices)) if len(batch.values) == 1 else batch.values
-    if (values < 0).any():
+    if (batch.values < 0).any():
         raise DataError("an HMM counts features; it cannot learn from negative values")
-    return csr_array((values, batch.indices, batch.indptr), shape=(batch.n_tokens, batch.n_features))
+    return batch.table
 
 
 def _seen(chain: ChainWeights) -> np.ndarray:
@@ -100,9 +99,10 @@ def _begin(batch: SequenceBatch) -> int | None:
     """
     is_first = np.zeros(batch.n_tokens, bool)
     is_first[batch.offsets[:-1]] = True
-    at_first = np.repeat(is_first, np.diff(batch.indptr))
-    total = np.bincount(batch.indices, minlength=batch.n_features)
-    first = np.bincount(batch.indices[at_first], minlength=batch.n_features)
+    table = batch.table
+    at_first = np.repeat(is_first, np.diff(table.indptr))
+    total = np.bincount(table.indices, minlength=batch.n_features)
+    first = np.bincount(table.indices[at_first], minlength=batch.n_features)
     found = np.flatnonzero((total == len(batch)) & (first == len(batch)))
     return int(found[-1]) if len(found) else None
 
