@@ -18,7 +18,7 @@ from semistruct.labels import Span
 from semistruct.ranking import learning
 from semistruct.ranking.features import of_block, of_order
 from semistruct.ranking.learning import Lists, Objective, helps, learn
-from semistruct.ranking.ranker import SIZE, Ranker, Record
+from semistruct.ranking.ranker import SIZE, WITHIN, Ranker, Record
 from semistruct.rules import AtMostOnce
 
 LABELS = ("a", "b", "c")
@@ -37,10 +37,14 @@ def alike(n, seed):
 def test_the_features_of_a_block():
     found = set(of_block(["the", "Old", ",", "Man", "."], Span("title", 1, 5)))
     assert found == {
-        "length title 3", "marks title 1", "first word title old", "first shape title Aa", "last word title .",
-        "last shape title .", "word title old", "word title ,", "word title man", "word title .", "shape title Aa",
-        "shape title ,", "shape title .",
+        "length title 3", "marks title 1", "place title 0", "before title the", "after title </s>",
+        "first word title old", "first shape title Aa", "first shapes title Aa ,", "last word title .",
+        "last shape title .", "last shapes title Aa .", "shapes title Aa , Aa .", "word title old", "word title ,",
+        "word title man", "word title .", "shape title Aa", "shape title ,", "shape title .",
     }  # fmt: skip
+    long = list(of_block(["7", *["a"] * 9], Span("title", 3, 10)))
+    assert "place title 1" in long
+    assert not any(name.startswith("shapes") for name in long)
 
 
 def test_the_features_of_the_order():
@@ -64,7 +68,7 @@ def lists(draw):
         X.append([str(word) for word in rng.choice(["in", "On", "7", ","], n)])
         gold.append(rng.choice(LABELS, n).tolist())
         candidates = {tuple(rng.choice(LABELS, n).tolist()) for _ in range(rng.integers(1, 5))}
-        scores = sorted(rng.normal(size=len(candidates)), reverse=True)
+        scores = sorted(2 * rng.normal(size=len(candidates)), reverse=True)
         found.append([(list(labels), float(s)) for labels, s in zip(sorted(candidates), scores, strict=True)])
     return X, gold, found
 
@@ -88,7 +92,8 @@ def test_the_objective_and_its_gradient(case, seed):
     rows = Lists.of(X, gold, found, "plain")
     weights = np.random.default_rng(seed).normal(size=len(rows.names))
     named, value = dict(zip(rows.names, weights, strict=True)), 0.5 * float(weights @ weights)
-    for tokens, truth, candidates in zip(X, gold, found, strict=True):
+    for tokens, truth, every in zip(X, gold, found, strict=True):
+        candidates = [one for one in every if one[1] >= every[0][1] - WITHIN]
         wrong = [sum(y != z for y, z in zip(truth, labels, strict=True)) for labels, _ in candidates]
         total = [
             score + rate_by_hand(named, tokens, labels) + lost
@@ -118,22 +123,37 @@ def test_ranking_takes_the_best_of_the_first_ones(case, seed, size):
     new_paths, new_scores = ranker.rank(X, offsets, LABELS, (paths, scores))
     for i, candidates in enumerate(found):
         rated = [(score + rate_by_hand(ranker.weights, X[i], labels), labels) for labels, score in candidates]
-        wanted = [sorted(part, key=lambda pair: -pair[0]) for part in (rated[:size], rated[size:])]
-        wanted = wanted[0] + wanted[1]
+        near = [k < size and score >= candidates[0][1] - WITHIN for k, (_, score) in enumerate(candidates)]
+        wanted = [
+            pair
+            for is_near in (True, False)
+            for pair in sorted((r for r, n in zip(rated, near, strict=True) if n == is_near), key=lambda pair: -pair[0])
+        ]
         got = new_paths[: len(wanted), offsets[i] : offsets[i + 1]]
         assert [[LABELS[y] for y in row] for row in got] == [labels for _, labels in wanted]
         assert_allclose(new_scores[i, : len(wanted)], [total for total, _ in wanted], rtol=0, atol=1e-9)
         assert (new_scores[i, len(wanted) :] == -np.inf).all()
 
 
+PROVED, LIKELY = ranked.PROOF, ranked.PROOF_RULED
+
+
 def test_what_helps():
-    assert helps(np.array([1, 1, 0, 2, 0, 1, -1]))
-    assert helps(np.ones(9))
-    assert not helps(-np.ones(9))
-    assert not helps(np.array([1, -1, 0, 0, 1, -1]))
-    assert not helps(np.zeros(9))
-    assert not helps(np.array([1, 1, 1, 1, -30, -30]))  # many small ones, and great losses
-    assert helps(np.array([1, 1, 1, 1, 1, 1, 1, 1, -9]))  # a single loss is bad luck
+    assert helps(np.array([1, 1, 0, 2, 0, 1, -1]), PROVED)
+    assert helps(np.ones(9), PROVED)
+    assert not helps(-np.ones(9), PROVED)
+    assert not helps(np.array([1, -1, 0, 0, 1, -1]), PROVED)
+    assert not helps(np.zeros(9), PROVED)
+    assert not helps(np.array([1, 1, 1, 1, -30, -30]), PROVED)  # many small ones, and great losses
+    assert helps(np.array([1, 1, 1, 1, 1, 1, 1, 1, -9]), PROVED)  # a single loss is bad luck
+
+
+def test_what_is_likely_to_help_needs_no_proof():
+    assert helps(np.array([1, -1, 0, 0, 1, -1]), LIKELY)
+    assert helps(np.array([-1, 0, 0, 0, 0, 1, -1]), LIKELY)
+    assert not helps(-np.ones(9), LIKELY)
+    assert not helps(np.array([-1, -1, -1, -2, 0, 0, 0]), LIKELY)
+    assert not helps(np.zeros(9), LIKELY)  # it changes nothing, and takes time
 
 
 def test_a_ranker_is_learned_only_from_what_its_part_leaves():
@@ -145,7 +165,7 @@ def test_a_ranker_is_learned_only_from_what_its_part_leaves():
         X.append(own)
         both = rng.permutation([["a", "b"], ["b", "b"]]).tolist()
         found.append([(labels, float(-k)) for k, labels in enumerate(both)])
-    learned = learn(Lists.of(X, gold, found, "plain"), np.array_split(np.arange(40), 4), 2)
+    learned = learn(Lists.of(X, gold, found, "plain"), np.array_split(np.arange(40), 4), 2, PROVED)
     assert learned is not None
     assert learned.ranker.record.sequences == 40
     assert learned.ranker.record.better > learned.ranker.record.worse == 0
@@ -205,11 +225,18 @@ def test_no_ranker_where_none_helps():
     assert SSVM(features=["word"]).fit(X, tossed).model_.ranker is None  # nothing tells
 
 
+@pytest.mark.parametrize(
+    ("rules", "least"), [(None, ranked.LEAST), (Rules([AtMostOnce("b")]), ranked.LEAST_RULED)], ids=["plain", "ruled"]
+)
+def test_how_many_labels_a_ranker_needs(rules, least):
+    X, Y = alike(least - 1, 0)
+    assert SSVM(features=["word"], rules=rules).fit(X, Y).model_.ranker is None
+    X, Y = alike(least, 0)
+    assert SSVM(features=["word"], rules=rules).fit(X, Y).model_.ranker is not None
+
+
 def test_what_has_no_ranker():
-    X, Y = alike(ranked.LEAST - 1, 0)
-    assert SSVM(features=["word"]).fit(X, Y).model_.ranker is None
     X, Y = alike(ranked.LEAST, 0)
-    assert SSVM(features=["word"]).fit(X, Y).model_.ranker is not None
     assert SSVM(features=["word"]).fit(X, [[None, *Y[0][1:]], *Y[1:]]).model_.ranker is None
     given_features = [[["so"] for _ in x] for x in X]
     assert SSVM().fit(given_features, Y).model_.ranker is None

@@ -88,6 +88,20 @@ def test_the_best_labellings(case, data):
     check_the_best(case, wish, find(case, wish, k=k), k)
 
 
+@light
+@given(matching_cases(), st.data())
+def test_labellings_far_below_the_best_may_be_left_out(case, data):
+    wish, k, within = data.draw(wishes(case)), data.draw(st.integers(2, 6)), data.draw(st.sampled_from([0.0, 0.5, 3.0]))
+    found = find(case, wish, k=k, within=within)
+    for i in range(len(case.X)):
+        wanted = sorted(wish.values(case, i).values(), reverse=True)[:k]
+        close = [value for value in wanted if value >= wanted[0] - within]
+        assert near(found.values[i, : len(close)], close)
+        rest = found.values[i, len(close) :]
+        assert np.all((rest == -np.inf) | (rest <= wanted[0] - within + 1e-9))
+        assert near(found.ceiling[i], wanted[0])
+
+
 @pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("penalty", ["absolute", "square"])
 @pytest.mark.parametrize("rule", INSTANCE_KINDS, ids=lambda rule: next(iter(rule)))

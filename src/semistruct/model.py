@@ -18,7 +18,7 @@ from semistruct.chain.posterior import posterior
 from semistruct.features import Encoder
 from semistruct.labels import continuing, scheme_of
 from semistruct.prediction import decode_under, margins_under
-from semistruct.ranking.ranker import Ranker
+from semistruct.ranking.ranker import WITHIN, Ranker
 from semistruct.rules import Rules
 from semistruct.rules.tables import RuleTables
 
@@ -178,9 +178,9 @@ class Model:
     def _best(self, part: Part, k: int, n_jobs: int | None, *, corpus: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """(labellings (k, n_tokens), scores (n, k)), best first; corpus rules leave nothing to rank."""
         ranker = None if corpus else part.ranker
-        n = k if ranker is None else max(k, ranker.size)
+        n, within = (k, np.inf) if ranker is None else (max(k, ranker.size), WITHIN if k == 1 else np.inf)
         if part.tables is not None:
-            how: dict[str, Any] = {"first": part.first, "corpus": corpus, "n_jobs": n_jobs}
+            how: dict[str, Any] = {"within": within, "first": part.first, "corpus": corpus, "n_jobs": n_jobs}
             under = decode_under(part.batch, self.weights, part.tables, k=n, **how)
             found = under.labels, under.values
         elif n == 1:

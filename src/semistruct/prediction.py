@@ -25,17 +25,18 @@ def decode_under(
     tables: RuleTables,
     *,
     k: int = 1,
+    within: float = np.inf,
     corpus: bool = False,
     first: int = 0,
     n_jobs: int | None = None,
 ) -> Found:
-    """The k best labellings by score minus the penalty of the instance rules.
+    """The k best labellings by score minus the penalty of the instance rules, as far as they are `within` the best.
 
     With corpus=True the corpus rules, as rules for this batch, change the best labellings further by span switching.
     Warns of hard rules that cannot all be obeyed; there, sequences are numbered from `first` on.  Warns, too, if some
     labellings are not certain to be the best, for other reasons than functions and corpus rules.
     """
-    found = best_under(batch, weights, tables, k=k, n_jobs=n_jobs)
+    found = best_under(batch, weights, tables, k=k, within=within, n_jobs=n_jobs)
     if not tables.functions and not found.exact.all():
         warnings.warn(UncertainWarning(int((~found.exact).sum()), len(batch)), stacklevel=3)
     if corpus and len(tables.corpus):
@@ -60,6 +61,7 @@ def best_under(
     tables: RuleTables,
     *,
     k: int = 1,
+    within: float = np.inf,
     known: np.ndarray | None = None,
     width: int = WIDTH,
     n_jobs: int | None = None,
@@ -67,7 +69,10 @@ def best_under(
     """`find_best` for all instance rules: users' functions choose among the 50 best by the other rules."""
     functions = FunctionRules([rule for rule in tables.functions if rule.level == "instance"], tables.X, tables.labels)
     candidates = max(k, CANDIDATES) if functions else k
-    found = find_best(batch, weights, tables, Aim(known=known), k=candidates, width=width, n_jobs=n_jobs)
+    reach = np.inf if functions else within
+    found = find_best(
+        batch, weights, tables, Aim(known=known), k=candidates, width=width, within=reach, n_jobs=n_jobs
+    )  # fmt: skip
     return _chosen(found, functions, batch, k) if functions else found
 
 

@@ -1,4 +1,4 @@
-"""A ranker at the end of a fit, kept if it helps on sequences that were held out.
+"""A ranker at the end of a fit, kept if sequences that were held out do not speak against it.
 
 The labelled sequences are cut into parts, and the best labellings of each are found by a model learned from the others.
 Methods with a path use supervised models, like that of their start, for that.
@@ -21,7 +21,8 @@ from semistruct.model import Model
 from semistruct.ranking.learning import Lists, learn
 from semistruct.ranking.ranker import SIZE, Ranker
 
-LEAST = 50  # labelled sequences
+LEAST, LEAST_RULED = 50, 20  # labelled sequences, without and with rules
+PROOF, PROOF_RULED = 1.0, -2.0  # see `semistruct.ranking.learning.helps`
 FEW_PARTS = 3  # where models have to be learned for the ranker alone
 
 
@@ -47,9 +48,17 @@ class Ranking:
 NO_RANKING = Ranking(None, {})
 
 
-def can_rank(X: Sequence[Any], y: Sequence[Any]) -> bool:
+def can_rank(X: Sequence[Any], y: Sequence[Any], model: Model) -> bool:
     """Whether there are words, and complete labels of enough sequences."""
-    return len(complete(y)) >= LEAST and form_of(X) == "tokens"
+    return len(complete(y)) >= (LEAST_RULED if _is_ruled(model) else LEAST) and form_of(X) == "tokens"
+
+
+def _is_ruled(model: Model) -> bool:
+    """Whether there are rules for single sequences.
+
+    Where these sort out what makes no sense, a ranker helps already with few labels, too few to prove it.
+    """
+    return any(rule.level == "instance" for rule in model.rules or ())
 
 
 def complete(y: Sequence[Any]) -> list[int]:
@@ -73,7 +82,7 @@ def learn_ranking(model: Model, asked: Iterable[Asked], n_jobs: int | None) -> R
     lists = Lists.of(X, y, found, scheme_of(model.labels))
     ends = np.cumsum([0, *(len(one.y) for one in held)])
     parts = [np.arange(a, b) for a, b in pairwise(ends)]
-    learned = learn(lists, parts, SIZE)
+    learned = learn(lists, parts, SIZE, PROOF_RULED if _is_ruled(model) else PROOF)
     if learned is None:
         return NO_RANKING
     pairs = zip(held, learned.without, strict=True)

@@ -121,7 +121,7 @@ class SupervisedMethod(SequenceLabeller):
             for part, chain in found:
                 yield Asked.of(Model(labels, encoder, chain), (X, y), part.tolist())
 
-        if self.ranks and can_rank(X, y):
+        if self.ranks and can_rank(X, y, self.model_):
             asked = list(without())
             ranking = learn_ranking(self.model_, asked, self.n_jobs)
             self.model_ = replace(self.model_, ranker=ranking.ranker)

@@ -13,20 +13,29 @@ from semistruct.features.words import is_punctuation, shape_of
 from semistruct.labels import Span
 
 LONGEST_SHAPE = 6
+SHORT = 6  # tokens of a block whose shapes are one feature
+PLACES = 4  # parts of a sequence in which a block can begin
 LENGTHS = (1, 2, 3, 5, 8, 12, 20)  # the longest of each class
 MOST_MARKS, MOST_OF_A_LABEL, MOST_BLOCKS = 6, 3, 12  # counts beyond are one
 FIRST, LAST = "<s>", "</s>"
 
 
 def of_block(tokens: Sequence[str], block: Span) -> Iterator[str]:
-    """How long a block is, what it begins and ends with, and what it holds."""
+    """How long a block is and where it begins, what it begins and ends with, what it holds, and what is beside it."""
     label, own = block.label, tokens[block.start : block.end]
+    before, after = tokens[block.start - 1 : block.start] or [FIRST], tokens[block.end : block.end + 1] or [LAST]
     words, shapes = [token.lower() for token in own], [shape_of(token)[:LONGEST_SHAPE] for token in own]
     yield f"length {label} {sum(len(own) > longest for longest in LENGTHS)}"
     yield f"marks {label} {min(sum(is_punctuation(token) for token in own[:-1]), MOST_MARKS)}"
-    for place, k in (("first", 0), ("last", -1)):
+    yield f"place {label} {PLACES * block.start // len(tokens)}"
+    yield f"before {label} {before[0].lower()}"
+    yield f"after {label} {after[0].lower()}"
+    for place, k, two in (("first", 0, shapes[:2]), ("last", -1, shapes[-2:])):
         yield f"{place} word {label} {words[k]}"
         yield f"{place} shape {label} {shapes[k]}"
+        yield f"{place} shapes {label} {' '.join(two)}"
+    if len(own) <= SHORT:
+        yield f"shapes {label} {' '.join(shapes)}"
     for word in sorted(set(words)):
         yield f"word {label} {word}"
     for one in sorted(set(shapes)):

@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
-from semistruct.ranking.ranker import Parts, Ranker, Record
+from semistruct.ranking.ranker import WITHIN, Parts, Ranker, Record
 
 C = 0.1
 """Weight of the losses.  Scores of margins and wrong tokens have one unit, so that it suits all data alike."""
@@ -20,7 +20,7 @@ C = 0.1
 SOFTNESS = 0.3  # of the largest violation in a list, in wrong tokens
 MOST_ITERATIONS = 60
 SMALLEST = 1e-3  # of a weight that is kept
-SURE = 1.0  # standard errors that chance explains
+BAD_LUCK = 1.0  # standard errors by which more tokens may become wrong: a single long block is a matter of luck
 
 Candidates = Sequence[tuple[Sequence[str], float]]
 """Labellings with their scores, best first."""
@@ -49,17 +49,19 @@ class Lists:
     ) -> Lists:
         number: dict[str, int] = {}
         parts = Parts(scheme, lambda names: [number.setdefault(name, len(number)) for name in names])
-        columns, ends, scores, wrong = list[int](), [0], list[float](), list[int]()
+        columns, ends, scores, wrong, sizes = list[int](), [0], list[float](), list[int](), list[int]()
         for tokens, truth, candidates in zip(X, gold, found, strict=True):
-            rows = [labels for labels, _ in candidates]
+            near = [(labels, score) for labels, score in candidates if score >= candidates[0][1] - WITHIN]
+            rows = [labels for labels, _ in near]
             for row in parts.of(tokens, rows):
                 columns += [column for part in row for column in part]
                 ends.append(len(columns))
-            scores += [score for _, score in candidates]
+            scores += [score for _, score in near]
             wrong += [sum(y != z for y, z in zip(truth, row, strict=True)) for row in rows]
+            sizes.append(len(near))
         shape = (len(scores), max(len(number), 1))
         features = csr_array((np.ones(len(columns)), columns, ends), shape=shape)
-        offsets = np.append(0, np.cumsum([len(candidates) for candidates in found]))
+        offsets = np.append(0, np.cumsum(sizes))
         return cls(list(number), features, np.array(scores), np.array(wrong, float), offsets)
 
     def __len__(self) -> int:
@@ -130,14 +132,14 @@ class Learned:
     without: list[Ranker]
 
 
-def learn(lists: Lists, parts: Sequence[np.ndarray], size: int) -> Learned | None:
+def learn(lists: Lists, parts: Sequence[np.ndarray], size: int, proof: float) -> Learned | None:
     """A ranker if those learned without each part help there (see `helps`), else None."""
     before, after, without = lists.chosen(), np.zeros(len(lists)), list[np.ndarray]()
     for part in parts:
         without.append(learn_weights(lists.take(np.setdiff1d(np.arange(len(lists)), part))))
         after[part] = lists.take(part).chosen(without[-1])
     gain = before - after
-    if not helps(gain):
+    if not helps(gain, proof):
         return None
     record = Record(len(gain), int(np.sum(gain > 0)), int(np.sum(gain < 0)))
 
@@ -148,13 +150,13 @@ def learn(lists: Lists, parts: Sequence[np.ndarray], size: int) -> Learned | Non
     return Learned(ranker(learn_weights(lists)), [ranker(weights) for weights in without])
 
 
-def helps(gain: np.ndarray) -> bool:
-    """Whether more sequences become better than worse, by more than chance, and no more tokens become wrong.
+def helps(gain: np.ndarray, proof: float) -> bool:
+    """Whether more sequences become better than worse, and no more tokens become wrong than by bad luck.
 
-    gain  (n,) wrong tokens less.  A single long block makes the sum of them a matter of luck: it must only not fall by
-          more than chance.
+    gain   (n,) wrong tokens less
+    proof  how clearly more become better, in standard errors; below 0, it is enough if hardly more become worse
     """
-    return _surely(np.sign(gain)) > SURE and _surely(gain) >= -SURE
+    return bool(gain.any()) and _surely(np.sign(gain)) > proof and _surely(gain) >= min(proof, -BAD_LUCK)
 
 
 def _surely(gain: np.ndarray) -> float:

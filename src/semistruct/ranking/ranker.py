@@ -15,6 +15,9 @@ from semistruct.ranking.features import of_block, of_order
 SIZE = 10
 """How many of the best labellings are ranked; finding them takes time that grows with their number."""
 
+WITHIN = 3.0
+"""Labellings whose score is further below the best one than this many wrong tokens are not ranked."""
+
 Made = TypeVar("Made")
 LARGEST = 1e100  # of a weight, so that no rating can become infinite
 
@@ -86,7 +89,7 @@ class Ranker:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The labellings found (k, n_tokens) and their scores (n, k), ranked once more.
 
-        Those beyond `size` stay behind the others.
+        Those beyond `size`, or too far below the best, stay behind the others.
         """
         names = np.array(labels, object)
         parts = Parts(scheme_of(labels), lambda found: sum([self.weights.get(name, 0.0) for name in found]))
@@ -94,7 +97,8 @@ class Ranker:
         for i, (a, b) in enumerate(pairwise(offsets)):
             n = int(np.sum(found[1][i] > -np.inf))
             total = found[1][i, :n] + [sum(row) for row in parts.of(X[i], names[found[0][:n, a:b]].tolist())]
-            order = np.lexsort((-total, np.arange(n) >= self.size))
+            beyond = (np.arange(n) >= self.size) | (found[1][i, :n] < found[1][i, 0] - WITHIN)
+            order = np.lexsort((-total, beyond))
             paths[:n, a:b], scores[i, :n] = found[0][order, a:b], total[order]
         return paths, scores
 

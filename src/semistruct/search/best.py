@@ -70,12 +70,14 @@ def find_best(
     *,
     k: int = 1,
     width: int = WIDTH,
+    within: float = np.inf,
     which: np.ndarray | None = None,
     n_jobs: int | None = None,
 ) -> Found:
     """The k best labellings of every sequence, or of those in `which`.
 
-    width  states that are kept; if there are more, the result for that sequence is not marked as exact
+    width   states that are kept; if there are more, the result for that sequence is not marked as exact
+    within  of k > 1 labellings, those whose value is further below the best may be left out
     """
     scoring = scoring_of(batch, weights, tables, Aim() if aim is None else aim)
     labels = np.full((k, batch.n_tokens), UNKNOWN, np.int16)
@@ -85,7 +87,7 @@ def find_best(
     if k == 1:
         spread(search_sequences, *args, labels[0], values.ravel(), ceiling, n_jobs=n_jobs, piece=PIECE)
     else:
-        spread(k_best_sequences, *args, labels, values, ceiling, n_jobs=n_jobs, piece=PIECE)
+        spread(k_best_sequences, *args, within, labels, values, ceiling, n_jobs=n_jobs, piece=PIECE)
     return Found(labels, values, ceiling)
 
 

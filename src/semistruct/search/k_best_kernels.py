@@ -98,8 +98,11 @@ def merge_best(paths, values, found, value_of):
 
 
 @kernel
-def k_best_sequence(scores, track, widths, paths, values):
-    """Write the best labellings and their values; returns an upper bound on the value of any labelling."""
+def k_best_sequence(scores, track, widths, within, paths, values):
+    """Write the best labellings and their values; returns an upper bound on the value of any labelling.
+
+    within  those whose value is further below the best may be left out
+    """
     T, Y = scores.unary.shape
     bound, found, work = every_label(T, Y), np.empty((len(paths), T), np.int16), 0.0
     value_of, floor = np.empty(len(values)), -np.inf
@@ -110,6 +113,7 @@ def k_best_sequence(scores, track, widths, paths, values):
         return ceiling
     look_ahead(scores, bound)
     for width in widths:
+        floor = max(floor, a_little_below(values[0] - within))
         exact, spent = search_k(scores, bound, track, width, floor, found, value_of)
         merge_best(paths, values, found, value_of)
         floor = max(floor, a_little_below(values[-1]))
@@ -127,11 +131,11 @@ def k_best_sequence(scores, track, widths, paths, values):
 
 
 @kernel
-def k_best_sequences(which, scoring, track, widths, labels, values, ceiling):
+def k_best_sequences(which, scoring, track, widths, within, labels, values, ceiling):
     """The best labellings of each sequence: labels (k, n_tokens), values (n, k), upper bounds on any value (n,)."""
     for i in which:
         a, b = scoring.scorer.offsets[i], scoring.scorer.offsets[i + 1]
         found = labels[:, a:b].copy()
-        ceiling[i] = k_best_sequence(local_scores(scoring, i), track, widths, found, values[i])
+        ceiling[i] = k_best_sequence(local_scores(scoring, i), track, widths, within, found, values[i])
         for r in range(len(found)):
             copy(found[r], labels[r, a:b])
