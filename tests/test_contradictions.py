@@ -37,7 +37,7 @@ def by_all_pairs(rules, X, labels):
     return found
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(cases(functions=True, max_rules=12), st.booleans())
 def test_the_index_misses_no_pair(case, without_data):
     X, _, labels, described = case

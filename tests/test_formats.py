@@ -149,7 +149,7 @@ def any_examples(draw):
     return Example(tokens, labels if labels and set(labels) != {None} else None)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=80)
 @given(st.lists(any_examples(), min_size=1, max_size=3))
 @pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "csv", "jsonl", "json", "huggingface"])
 def test_tokens_come_back_as_they_were_or_are_refused(folder, name, examples):
@@ -180,7 +180,7 @@ def marked_examples(draw, scheme):
     return Example(words, labels if set(labels) != {None} else None, text, offsets), outside
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=80)
 @given(st.data())
 @pytest.mark.parametrize("scheme", ["plain", "bio", "bioes", "iob1"])
 @pytest.mark.parametrize("name", ["jsonl", "inline", "doccano", "prodigy", "label-studio", "csv-texts"])
@@ -195,7 +195,7 @@ def test_marked_texts_come_back_as_they_were_or_are_refused(folder, name, scheme
     assert parts(found) == parts([replace(example, text=text)])
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=80)
 @given(marked_examples("plain"))
 def test_texts_come_back_as_they_were_or_are_refused(folder, case):
     example = replace(case[0], labels=None)
