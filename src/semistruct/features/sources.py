@@ -10,13 +10,15 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from semistruct.batch import ranges, starts
 from semistruct.features.functions import called
 from semistruct.features.memory import Memory
+from semistruct.features.names import Block
 from semistruct.features.own import Dense, Entries, Gathered, Lookup
 from semistruct.features.sequences import SequenceTemplate
 from semistruct.features.templates import Features
@@ -25,24 +27,18 @@ from semistruct.features.texts import Template, Text, values_of
 LABEL = re.compile(r"[a-z]+(?:\([^)]*\))?(?==)")
 BLOCK = 2000  # sequences whose features of templates are made at once
 BESIDE = "given="  # before the names of features that stand beside a token
+NOTHING: Entries = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
 Pairs = tuple[np.ndarray, np.ndarray]
 """(token, row), one of each per feature of a token."""
-
-
-class Block(NamedTuple):
-    """Some tokens in a row, counted from 0 in `pairs`."""
-
-    n_tokens: int
-    pairs: list[Pairs]
 
 
 @dataclass(frozen=True)
 class Found:
     """The features of all tokens.
 
-    once    features of templates, which a token has or not, however often they are found; in blocks, which take less
-            room than all at once
-    valued  (token, row, value): those of users, which add up
+    once    features of templates, which a token has or not, however often they are found, and those of users if no
+            token has one twice; in blocks, which take less room than all at once
+    valued  (token, row, value): other features of users, which add up
     dense   vectors, which also add up
     kinds   (n_tokens,) of the steps into the tokens
     """
@@ -76,6 +72,9 @@ class Given:
         tokens = list(chain.from_iterable(X))
         kinds = np.zeros(len(tokens), np.int16)
         if not any(issubclass(kind, dict) for kind in set(map(type, tokens))):
+            blocks = look.blocks(tokens)
+            if blocks is not None:
+                return Found(blocks, NOTHING, [], kinds)
             names = look.numbers(chain.from_iterable(tokens))
             known = np.flatnonzero(names >= 0)
             entries = _owners(tokens)[known], rows().first[names[known]], np.ones(len(known))
@@ -133,7 +132,7 @@ class Templated:
             once = [at.of_tokens(*block.beside(offset)) for offset, at in words]
             for owner, names in (one.known() for one in found):
                 once.append((owner, rows.first[names]))
-            yield Block(len(block.word), once)
+            yield _distinct(len(block.word), once, int(rows.first[-1]))
 
     def _new_words(self, distinct: Iterable[Any], look: Lookup) -> _Names:
         """The names of the word templates of each distinct token, which get numbers as they are met."""
@@ -262,6 +261,14 @@ def split_name(name: str) -> tuple[str, str]:
     match = LABEL.match(name)
     label = match.group() if match else ""
     return label, name[len(label) + 1 :]
+
+
+def _distinct(n_tokens: int, pairs: list[Pairs], n_rows: int) -> Block:
+    """The features of tokens that are counted from 0 in `pairs`, each once."""
+    token, row = (np.concatenate(part) for part in zip(NOTHING[:2], *pairs, strict=True))
+    matrix = csr_array((np.ones(len(row), np.int8), (token, row)), shape=(n_tokens, max(n_rows, 1)))
+    matrix.sum_duplicates()
+    return Block(np.diff(matrix.indptr), matrix.indices.astype(np.int32, copy=False))
 
 
 def _owners(groups: Sequence[Any]) -> np.ndarray:
