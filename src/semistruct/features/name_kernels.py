@@ -109,3 +109,49 @@ def look_up(words, sizes, slots, known, found, counts, rows):
         counts[t] = own
         n += own
     return n if at == last else -1
+
+
+@kernel
+def gather(places, offsets, firsts, rows, sizes, ends, known, found, counts, out):
+    """Write how many features of templates each token has, and these, increasing, each once; returns how many.
+
+    places   (word, before, behind) of the tokens
+    firsts   word w has the rows firsts[i, w] .. firsts[i, w + 1] - 1 of `rows` at offsets[i]
+    sizes    sequence template k gives sizes[k, t] rows to token t, those from ends[k] on in `known`; -1 for none
+    """
+    word, before, behind = places
+    n = 0
+    for t in range(len(word)):
+        own = 0
+        for i in range(len(offsets)):
+            if -before[t] <= offsets[i] <= behind[t]:
+                w = word[t + offsets[i]]
+                for j in range(firsts[i, w], firsts[i, w + 1]):
+                    found[own] = rows[j]
+                    own += 1
+        for k in range(len(sizes)):
+            for _ in range(sizes[k, t]):
+                if known[ends[k]] >= 0:
+                    found[own] = known[ends[k]]
+                    own += 1
+                ends[k] += 1
+        if not put_in_order(found, own, out, n):
+            own = without_repeats(found, own)
+            put_in_order(found, own, out, n)
+        counts[t] = own
+        n += own
+    return n
+
+
+@kernel
+def without_repeats(found, n):
+    """Leave each of n numbers once, in front; returns how many are left."""
+    left = 0
+    for i in range(n):
+        new = True
+        for j in range(left):
+            new = new and found[j] != found[i]
+        if new:
+            found[left] = found[i]
+            left += 1
+    return left

@@ -13,11 +13,11 @@ from itertools import chain, islice
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from semistruct.batch import ranges, starts
+from semistruct.batch import starts
 from semistruct.features.functions import called
 from semistruct.features.memory import Memory
+from semistruct.features.name_kernels import gather
 from semistruct.features.names import Block
 from semistruct.features.own import Dense, Entries, Gathered, Lookup
 from semistruct.features.sequences import SequenceTemplate
@@ -127,12 +127,23 @@ class Templated:
 
     def _blocks(self, text: Text, by_word: _Names, by_template: list[list[_Names]], rows: Rows) -> Iterator[Block]:
         """The features of templates, a block at a time."""
-        words = [(offset, _Rows.at(offset, by_word, rows)) for offset in self._offsets]
+        words = [_Rows.at(offset, by_word, rows) for offset in self._offsets]
+        offsets = np.array(self._offsets, np.int64)
+        firsts = np.array([at.first for at in words]).reshape(len(words), len(by_word.sizes) + 1)
+        firsts += starts(firsts[:, -1])[:-1, None]
+        own = np.concatenate([np.empty(0, np.int32), *(at.rows for at in words)], dtype=np.int32, casting="same_kind")
+        most = sum(int(at.sizes.max(initial=0)) for at in words)
         for block, *found in zip(text.blocks(BLOCK), *by_template, strict=True):
-            once = [at.of_tokens(*block.beside(offset)) for offset, at in words]
-            for owner, names in (one.known() for one in found):
-                once.append((owner, rows.first[names]))
-            yield _distinct(len(block.word), once, int(rows.first[-1]))
+            sizes = np.array([one.sizes for one in found], np.int32).reshape(len(found), len(block.word))
+            ends = starts(sizes.sum(axis=1))
+            numbers = np.concatenate([np.empty(0, np.int32), *(one.numbers for one in found)])
+            known = np.where(numbers < 0, -1, rows.first[numbers]).astype(np.int32)
+            room = np.empty(most + int(sizes.sum(axis=0).max(initial=0)) + 7, np.int32)
+            total = sum(int(at.sizes[block.word].sum()) for at in words) + len(numbers)
+            counts, out = np.empty(len(block.word), np.int32), np.empty(total, np.int32)
+            places = block.word, block.before, block.behind
+            n = gather(places, offsets, firsts, own, sizes, ends, known, room, counts, out)
+            yield Block(counts, out[:n])
 
     def _new_words(self, distinct: Iterable[Any], look: Lookup) -> _Names:
         """The names of the word templates of each distinct token, which get numbers as they are met."""
@@ -250,25 +261,12 @@ class _Rows:
         sizes = np.bincount(owner[fits], minlength=len(by_word.sizes))
         return cls(starts(sizes), sizes, rows.first[names[fits]] + place[fits])
 
-    def of_tokens(self, token: np.ndarray, word: np.ndarray) -> Pairs:
-        """(token, row) for tokens that have these words at the offset."""
-        sizes = self.sizes[word]
-        return np.repeat(token, sizes), self.rows[ranges(self.first[word], sizes)]
-
 
 def split_name(name: str) -> tuple[str, str]:
     """The label of the template and the value: `suffix(2-4)=ing` is ("suffix(2-4)", "ing")."""
     match = LABEL.match(name)
     label = match.group() if match else ""
     return label, name[len(label) + 1 :]
-
-
-def _distinct(n_tokens: int, pairs: list[Pairs], n_rows: int) -> Block:
-    """The features of tokens that are counted from 0 in `pairs`, each once."""
-    token, row = (np.concatenate(part) for part in zip(NOTHING[:2], *pairs, strict=True))
-    matrix = csr_array((np.ones(len(row), np.int8), (token, row)), shape=(n_tokens, max(n_rows, 1)))
-    matrix.sum_duplicates()
-    return Block(np.diff(matrix.indptr), matrix.indices.astype(np.int32, copy=False))
 
 
 def _owners(groups: Sequence[Any]) -> np.ndarray:
