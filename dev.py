@@ -26,7 +26,7 @@ LOCK = HERE / "requirements.lock"
 CORE, EVERYTHING = ".", ".[dev,spacy,work,ray,bench,docs]"
 KERNEL_TESTS = (
     "chain", "given", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching", "projection",
-    "transductive", "sdm", "multiclass",
+    "transductive", "sdm", "multiclass", "names",
 )  # fmt: skip
 
 

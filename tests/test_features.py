@@ -584,3 +584,14 @@ def test_a_template_that_leaves_tokens_out_is_refused(monkeypatch, grow):
     encoder.fit([["a"]])
     with pytest.raises(DataError, match="feature partial gives values for 1 tokens of a sequence that has 2"):
         (encoder.fit if grow else encoder.transform)([["a", "b"]])
+
+
+def test_a_template_that_gives_a_value_twice_gives_it_once(monkeypatch):
+    monkeypatch.setitem(WORDS, "again", lambda: lambda token: [token, "x", token, "x"])
+    monkeypatch.setitem(SEQUENCES, "anew", lambda: lambda tokens: [["b", "a", "b"] for _ in tokens])
+    encoder = Encoder.for_data([["a"]], ["again[-1..1]", "anew"])
+    X = [["a", "b", "a"]]
+    for batch in (encoder.fit(X), encoder.transform(X)):
+        found = values_by_token(encoder, batch)
+        assert found[0] == dict.fromkeys(["again=a", "again=x", "again[+1]=b", "again[+1]=x", "anew=b", "anew=a"], 1.0)
+        assert len(batch.indices) == sum(map(len, found))

@@ -12,7 +12,8 @@ from itertools import count
 import pytest
 
 from process_cases import fail_at, slower_first, where
-from semistruct import processes
+from semistruct import SSVM, Rules, make_citations, processes
+from semistruct.cli.asking import Answering, Wanted
 from semistruct.errors import DataError, RuleWarning, UncertainWarning
 from semistruct.processes import AHEAD, Crew, ProcessError, in_order
 
@@ -123,7 +124,8 @@ def test_nobody_is_left_behind_when_the_reader_stops(at_once):
 PARENT = """
 import os, time
 from process_cases import where
-from semistruct import processes
+from semistruct import SSVM, Rules, make_citations, processes
+from semistruct.cli.asking import Answering, Wanted
 processes.PATIENCE = 0.0
 seen = set()
 def parts():
@@ -158,3 +160,21 @@ def test_warnings_travel_between_processes(warning):
     again = pickle.loads(pickle.dumps(warning))
     assert type(again) is type(warning)
     assert (str(again), vars(again)) == (str(warning), vars(warning))
+
+
+@pytest.mark.parametrize("wanted", [Wanted(), Wanted(n_best=3), Wanted(confidence=True)])
+@pytest.mark.parametrize("text", [None, "rules: [starts_with: title]", "rules: []"])
+def test_another_process_is_asked_the_same(wanted, text):
+    data = make_citations(12, seed=1)
+    estimator = SSVM(C=0.5).fit(data.tokens[:8], data.labels[:8])
+    ask = Answering(estimator, None if text is None else Rules.from_text(text), wanted)
+    elsewhere = pickle.loads(pickle.dumps(ask.on_one_core()))
+    assert repr(elsewhere(data.tokens[8:])) == repr(ask(data.tokens[8:]))
+
+
+def test_a_process_that_gives_labels_does_not_import_what_learning_needs(tmp_path):
+    data = make_citations(8, seed=1)
+    estimator = SSVM(C=0.5).fit(data.tokens, data.labels)
+    (tmp_path / "ask").write_bytes(pickle.dumps(Answering(estimator, None, Wanted()).on_one_core()))
+    code = "import pickle, sys; pickle.load(open('ask', 'rb'))([['a']]); sys.exit('sklearn' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0

@@ -65,9 +65,17 @@ class Example:
         if self.offsets is not None and len(self.offsets) != len(self.tokens):
             raise DataError(f"{len(self.tokens)} tokens but {len(self.offsets)} offsets")
         _check_tokens(self.tokens)
-        for label in set(self.labels or ()) - {None}:
-            if not label or label.isspace():
-                raise DataError(f"a label is empty or only white space: {quoted(label)}")
+        _check_names(self.labels or ())
+
+    def labelled(self, best: Labelling, n_best: list[Labelling] | None = None) -> Example:
+        """The same sequence with the labels of a model; what was checked before is not checked again."""
+        _check_names(best.labels)
+        out = object.__new__(Example)
+        for name in self.__slots__:
+            object.__setattr__(out, name, getattr(self, name))
+        for name, value in (("labels", best.labels), ("confidence", best.confidence), ("n_best", n_best)):
+            object.__setattr__(out, name, value)
+        return out
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -175,6 +183,12 @@ def _check_tokens(tokens: Sequence[Any]) -> None:
             raise DataError(f"a token must be a string or a tuple of strings, not {quoted(token)}")
         if not columns or not columns[0] or columns[0].isspace():
             raise DataError(f"a token is empty or only white space: {quoted(token)}")
+
+
+def _check_names(labels: Iterable[str | None]) -> None:
+    for label in set(labels) - {None}:
+        if not label or label.isspace():
+            raise DataError(f"a label is empty or only white space: {quoted(label)}")
 
 
 def _items(row: Any) -> list[Any]:

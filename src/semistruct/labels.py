@@ -42,8 +42,8 @@ def spans(labels: Sequence[str | None], scheme: str | None = None) -> list[Span]
     scheme = _check_scheme(scheme or scheme_of(labels))
     found: list[Span] = []
     start, last_prefix, last_kind = 0, OUTSIDE, ""
-    for t, label in enumerate([*labels, None]):
-        prefix, kind = _split(label, scheme)
+    parts = {label: _split(label, scheme) for label in dict.fromkeys(labels)}
+    for t, (prefix, kind) in enumerate([*map(parts.__getitem__, labels), (OUTSIDE, "")]):
         begins = prefix != OUTSIDE and (prefix in "BS" or last_prefix in "OES" or kind != last_kind)
         if last_prefix != OUTSIDE and (begins or prefix == OUTSIDE):
             found.append(Span(last_kind, start, t))

@@ -71,8 +71,8 @@ class Model:
         names = np.array(self.labels, object)
         out: list[list[str]] = []
         for part in self._encoded(X, rules, size=max(len(X), 1) if corpus else CHUNK):
-            path = self._best(part, 1, n_jobs, corpus=corpus)[0][0]
-            out.extend(labels.tolist() for labels in part.batch.split(names[path]))
+            labels = names[self._best(part, 1, n_jobs, corpus=corpus)[0][0]].tolist()
+            out += [labels[a:b] for a, b in pairwise(part.batch.offsets.tolist())]
         return out
 
     def predict_k(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
 from typing import Any
@@ -31,6 +32,7 @@ def _run(argv: list[str] | None) -> None:
     from semistruct.cli.compiling import telling
     from semistruct.cli.ending import prompt_end, watched_output
 
+    gc.set_threshold(50_000)  # looking for cycles among very many tokens takes long and finds nothing
     with warnings.catch_warnings(), telling() as teller, prompt_end(lambda: teller.depth > 0):
         warnings.showwarning = _tell
         with watched_output():

@@ -14,7 +14,8 @@ from typing import Any
 
 from semistruct import metrics
 from semistruct.cli import notices
-from semistruct.cli.answering import Answering, Placed, Told, Wanted, answered
+from semistruct.cli.answering import Placed, Told, answered
+from semistruct.cli.asking import Answering, Wanted
 from semistruct.cli.kinds import check_order
 from semistruct.cli.mistakes import mistakes, mistakes_report
 from semistruct.cli.options import Accepting, Obeying, Reading, Writing, trusting
@@ -163,8 +164,7 @@ def natural_format(format: str, output: str) -> str:
 
 def _labelled(example: Example, best: list[Labelling], wanted: Wanted) -> Example:
     """The example with the labels of the model."""
-    several = None if wanted.n_best is None else best
-    return replace(example, labels=best[0].labels, confidence=best[0].confidence, n_best=several)
+    return example.labelled(best[0], None if wanted.n_best is None else best)
 
 
 def _accepted(answers: Iterable[tuple[Example, Any]]) -> Iterator[tuple[Example, Any]]:

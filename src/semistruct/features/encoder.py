@@ -9,7 +9,7 @@ it is a vector, one for each of its numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
@@ -19,8 +19,9 @@ from scipy.sparse import csr_array
 
 from semistruct.batch import Growing, SequenceBatch, starts
 from semistruct.errors import DataError, quoted
+from semistruct.features.names import Block, NameTable
 from semistruct.features.own import LISTS, Lookup
-from semistruct.features.sources import Block, Found, Given, Rows, Templated, split_name
+from semistruct.features.sources import Found, Given, Rows, Templated, split_name
 from semistruct.features.templates import Features, FeatureSet
 
 FORMS = (((str, tuple), "tokens"), ((list, set), "feature lists"), (dict, "feature dictionaries"))
@@ -35,6 +36,14 @@ class Vocabulary(dict[str, int]):
     def __init__(self, names: Iterable[str] = (), widths: Mapping[str, int] | None = None) -> None:
         super().__init__((name, v) for v, name in enumerate(names))
         self.widths = dict(widths or {})
+        self._table = NameTable(())
+
+    @property
+    def table(self) -> NameTable:
+        """The same names, to look up very many."""
+        if self._table.n != len(self):
+            self._table = NameTable(self)
+        return self._table
 
     def __missing__(self, name: str) -> int:
         if not isinstance(name, str):
@@ -57,6 +66,10 @@ class Names:
             if (found == self.vocabulary[name]).any():
                 raise DataError(f"the feature {quoted(name)} is a vector, but this data has it as a name or number")
         return found
+
+    def blocks(self, tokens: Sequence[Collection[str]]) -> list[Block] | None:
+        """The known names of all tokens at once; None where only `numbers` can tell them."""
+        return None if self.grow or self.vocabulary.widths else self.vocabulary.table.blocks(tokens)
 
     def vector(self, name: str, width: int, where: str) -> int:
         """The number of a feature that has `width` numbers at each token; `where` is the first one."""
@@ -164,9 +177,8 @@ def _entries(found: Found, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarr
     """(indptr, indices, values) of all features (columns) of all tokens."""
     sizes, rows = Growing(np.int32), Growing(np.int32)
     for block in found.once:
-        size, row = _distinct(block, shape[1])
-        sizes.add(size)
-        rows.add(row)
+        sizes.add(block.sizes)
+        rows.add(block.rows)
     size, indices = sizes.whole(), rows.whole()
     indptr = starts(size if len(size) else np.zeros(shape[0], np.int64))
     token, columns, value = found.valued
@@ -185,15 +197,6 @@ def _entries(found: Found, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarr
     return matrix.indptr, matrix.indices, matrix.data
 
 
-def _distinct(block: Block, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """How many features each token of a block has, and the features, increasing."""
-    nothing = np.empty(0, np.int64), np.empty(0, np.int64)
-    token, row = (np.concatenate(part) for part in zip(nothing, *block.pairs, strict=True))
-    matrix = csr_array((np.ones(len(row), np.int8), (token, row)), shape=(block.n_tokens, n_features))
-    matrix.sum_duplicates()
-    return np.diff(matrix.indptr), matrix.indices.astype(np.int32, copy=False)
-
-
 def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:
     """How the sequences of X are held: "tokens", "feature lists" or "feature dictionaries".
 
@@ -203,7 +206,8 @@ def form_of(X: Sequence[Any], name: str = "", like: str | None = None) -> str:
     where = f"{name} data: " if name else ""
     if not len(X):
         raise DataError(f"{where}there are no sequences")
-    for i, x in enumerate(X):
+    usual = {*map(type, X)} <= {list, tuple} and all(X)  # which is found out faster for all at once
+    for i, x in () if usual else enumerate(X):
         if isinstance(x, str | Mapping | Set) or not (hasattr(x, "__len__") and hasattr(x, "__iter__")):
             raise DataError(f"{where}sequence {i} is {quoted(x)}, expected a list of tokens or of features")
         if not len(x):

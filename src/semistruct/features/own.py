@@ -11,7 +11,7 @@ Up to arrays, names are those that python-crfsuite makes of the same dictionarie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, NamedTuple, Protocol
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from semistruct.errors import DataError, quoted
+from semistruct.features.names import Block
 
 LARGEST = 1e30
 """The largest value of a feature: sums of products with weights stay far from infinity."""
@@ -45,6 +46,10 @@ class Lookup(Protocol):
     def grow(self) -> bool: ...
 
     def numbers(self, names: Iterable[str]) -> np.ndarray: ...
+
+    def blocks(self, tokens: Sequence[Collection[str]]) -> list[Block] | None:
+        """The known names of all tokens at once; None where only `numbers` can tell them."""
+        ...
 
     def vector(self, name: str, width: int, where: str) -> int:
         """The number of a feature with `width` numbers, first seen at `where`."""

@@ -10,13 +10,15 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from semistruct.batch import ranges, starts
+from semistruct.batch import starts
 from semistruct.features.functions import called
 from semistruct.features.memory import Memory
+from semistruct.features.name_kernels import gather
+from semistruct.features.names import Block
 from semistruct.features.own import Dense, Entries, Gathered, Lookup
 from semistruct.features.sequences import SequenceTemplate
 from semistruct.features.templates import Features
@@ -25,24 +27,18 @@ from semistruct.features.texts import Template, Text, values_of
 LABEL = re.compile(r"[a-z]+(?:\([^)]*\))?(?==)")
 BLOCK = 2000  # sequences whose features of templates are made at once
 BESIDE = "given="  # before the names of features that stand beside a token
+NOTHING: Entries = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
 Pairs = tuple[np.ndarray, np.ndarray]
 """(token, row), one of each per feature of a token."""
-
-
-class Block(NamedTuple):
-    """Some tokens in a row, counted from 0 in `pairs`."""
-
-    n_tokens: int
-    pairs: list[Pairs]
 
 
 @dataclass(frozen=True)
 class Found:
     """The features of all tokens.
 
-    once    features of templates, which a token has or not, however often they are found; in blocks, which take less
-            room than all at once
-    valued  (token, row, value): those of users, which add up
+    once    features of templates, which a token has or not, however often they are found, and those of users if no
+            token has one twice; in blocks, which take less room than all at once
+    valued  (token, row, value): other features of users, which add up
     dense   vectors, which also add up
     kinds   (n_tokens,) of the steps into the tokens
     """
@@ -76,6 +72,9 @@ class Given:
         tokens = list(chain.from_iterable(X))
         kinds = np.zeros(len(tokens), np.int16)
         if not any(issubclass(kind, dict) for kind in set(map(type, tokens))):
+            blocks = look.blocks(tokens)
+            if blocks is not None:
+                return Found(blocks, NOTHING, [], kinds)
             names = look.numbers(chain.from_iterable(tokens))
             known = np.flatnonzero(names >= 0)
             entries = _owners(tokens)[known], rows().first[names[known]], np.ones(len(known))
@@ -128,12 +127,23 @@ class Templated:
 
     def _blocks(self, text: Text, by_word: _Names, by_template: list[list[_Names]], rows: Rows) -> Iterator[Block]:
         """The features of templates, a block at a time."""
-        words = [(offset, _Rows.at(offset, by_word, rows)) for offset in self._offsets]
+        words = [_Rows.at(offset, by_word, rows) for offset in self._offsets]
+        offsets = np.array(self._offsets, np.int64)
+        firsts = np.array([at.first for at in words]).reshape(len(words), len(by_word.sizes) + 1)
+        firsts += starts(firsts[:, -1])[:-1, None]
+        own = np.concatenate([np.empty(0, np.int32), *(at.rows for at in words)], dtype=np.int32, casting="same_kind")
+        most = sum(int(at.sizes.max(initial=0)) for at in words)
         for block, *found in zip(text.blocks(BLOCK), *by_template, strict=True):
-            once = [at.of_tokens(*block.beside(offset)) for offset, at in words]
-            for owner, names in (one.known() for one in found):
-                once.append((owner, rows.first[names]))
-            yield Block(len(block.word), once)
+            sizes = np.array([one.sizes for one in found], np.int32).reshape(len(found), len(block.word))
+            ends = starts(sizes.sum(axis=1))
+            numbers = np.concatenate([np.empty(0, np.int32), *(one.numbers for one in found)])
+            known = np.where(numbers < 0, -1, rows.first[numbers]).astype(np.int32)
+            room = np.empty(most + int(sizes.sum(axis=0).max(initial=0)) + 7, np.int32)
+            total = sum(int(at.sizes[block.word].sum()) for at in words) + len(numbers)
+            counts, out = np.empty(len(block.word), np.int32), np.empty(total, np.int32)
+            places = block.word, block.before, block.behind
+            n = gather(places, offsets, firsts, own, sizes, ends, known, room, counts, out)
+            yield Block(counts, out[:n])
 
     def _new_words(self, distinct: Iterable[Any], look: Lookup) -> _Names:
         """The names of the word templates of each distinct token, which get numbers as they are met."""
@@ -250,11 +260,6 @@ class _Rows:
         fits = (place >= 0) & (place < np.diff(rows.first)[names])
         sizes = np.bincount(owner[fits], minlength=len(by_word.sizes))
         return cls(starts(sizes), sizes, rows.first[names[fits]] + place[fits])
-
-    def of_tokens(self, token: np.ndarray, word: np.ndarray) -> Pairs:
-        """(token, row) for tokens that have these words at the offset."""
-        sizes = self.sizes[word]
-        return np.repeat(token, sizes), self.rows[ranges(self.first[word], sizes)]
 
 
 def split_name(name: str) -> tuple[str, str]:

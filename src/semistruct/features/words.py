@@ -154,6 +154,7 @@ def _core(text: str) -> tuple[int, int]:
     return (inner[0], inner[-1] + 1) if inner else (0, len(text))
 
 
+@lru_cache(REMEMBERED)
 def core_of(text: str) -> str:
     """The text without outer punctuation; all of it if it has no letter and no digit."""
     if text.isalnum():
@@ -162,15 +163,20 @@ def core_of(text: str) -> str:
     return text[start:end]
 
 
+@lru_cache(REMEMBERED)
+def _with_zeros(text: str) -> str:
+    """The core with zeros for its digits."""
+    return DIGIT.sub("0", core_of(text))
+
+
 def _of_core(make: Callable[..., WordTemplate], zeros: bool) -> Callable[..., WordTemplate]:
     """The same template for the word without outer punctuation, with zeros for its digits if wanted."""
 
     def made(*args: str) -> WordTemplate:
-        values = make(*args)
+        values, look = make(*args), _with_zeros if zeros else core_of
 
         def core_values(token: Token) -> Values:
-            core = core_of(word_of(token))
-            return values(DIGIT.sub("0", core) if zeros else core)
+            return values(look(word_of(token)))
 
         return core_values
 

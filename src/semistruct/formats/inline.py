@@ -6,6 +6,7 @@ Tags do not nest.  `<`, `>` and `&` of the text itself are written `&lt;`, `&gt;
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from semistruct.corpus import Example
 from semistruct.errors import DataError, quoted, shortened
@@ -57,9 +58,8 @@ class Inline(LineFormat):
         gap = "" if example.text is not None else " "
         parts, at = [], 0
         for label, start, end in marked.marks_of(example):
-            if not re.fullmatch(NAME, label):
-                raise DataError(f"label {quoted(label)} cannot be the name of a tag")
-            parts += [escape(text[at:start]), f"<{label}>{gap}", escape(text[start:end]), f"{gap}</{label}>"]
+            opening, closing = _tags(label)
+            parts += [escape(text[at:start]), opening, gap, escape(text[start:end]), gap, closing]
             at = end
         parts.append(escape(text[at:]))
         return one_line("".join(parts)) + "\n"
@@ -74,6 +74,13 @@ def _has_tags(line: str) -> bool:
         elif name in opened:
             return True
     return False
+
+
+@cache
+def _tags(label: str) -> tuple[str, str]:
+    if not re.fullmatch(NAME, label):
+        raise DataError(f"label {quoted(label)} cannot be the name of a tag")
+    return f"<{label}>", f"</{label}>"
 
 
 def escape(text: str) -> str:

@@ -62,7 +62,10 @@ class Reader:
             raise DataError(f"{problem}; split it into several sequences")
         cut_by = self.tokens if offsets is None else None
         how = self.cut_tokens or ("split" if offsets is None else "refuse")
-        offsets = tokenize(text, self.tokens)[1] if offsets is None else offsets
+        if offsets is None:
+            words, offsets = tokenize(text, self.tokens)
+        else:
+            words = [text[a:b] for a, b in offsets]
         if not offsets:
             raise DataError("the sequence has no tokens")
         labels = None
@@ -74,8 +77,9 @@ class Reader:
             else:
                 marks = [_widened(m, text, offsets, how) for m in marks]
                 _check(marks, len(text))
+            words = [text[a:b] for a, b in offsets]
             labels = known(self.labels(marks, [a for a, _ in offsets], line))
-        return Example([text[a:b] for a, b in offsets], labels, text, offsets, line, cut_by=cut_by)
+        return Example([*words], labels, text, offsets, line, cut_by=cut_by)
 
     def ignore(self, names: Iterable[str], line: int) -> None:
         """Warn of content that is not read, once for each name."""
