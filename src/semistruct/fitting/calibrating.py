@@ -147,6 +147,4 @@ def learned_without(
         rest = weight.copy()
         rest[part] = 0.0
         if (rest > 0).any():
-            learned = learner.learn(batch, known, rest, rough=True, start=start)
-            start = learned.start
-            yield part, learned.chain
+            yield part, learner.learn(batch, known, rest, rough=True, start=start).chain

@@ -117,11 +117,11 @@ class MarginLearner:
             for _ in range(COMPLETIONS):
                 solution = self.solve(Problem(batch, self.n_labels, target, weight, cost), tol=level, start=start)
                 start = solution.state
-                better = target if complete else decode(batch, start.chain, known=known, n_jobs=self.n_jobs)[0]
+                better = target if complete else decode(batch, solution.chain, known=known, n_jobs=self.n_jobs)[0]
                 if np.array_equal(better, target):
                     break
                 target = better
-        return Learned(solution.state.chain, solution.state, solution.history, solution.stop)
+        return Learned(solution.chain, solution.state, solution.history, solution.stop)
 
 
 @dataclass(frozen=True)

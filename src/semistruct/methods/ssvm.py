@@ -35,7 +35,7 @@ class SSVM(SupervisedMethod):
     Attributes
     ----------
     those of `SupervisedMethod`, and
-    history_ : list of dicts, after some of the passes (count): objective, dual, gap, viterbi (calls), seconds
+    history_ : list of dicts, after some of the passes (count): objective, dual, gap, scale, viterbi (calls), seconds
     stop_ : "converged" or "max_passes"
 
     Examples
