@@ -2,7 +2,7 @@
 
 With dev data that is the model itself.  Without, or with little of it, the labelled sequences are cut into parts, and
 each is labelled by a model learned from the others, with the C that was chosen.  Where C was chosen by
-cross-validation, supervised methods have such models already; else they start each of them from the one before.
+cross-validation, supervised methods have such models already; else they start each of them from the model itself.
 Methods with a path go right to the stage that was chosen, for one round and with a part of the pool, so that all of
 this takes little time beside the path itself; their models are somewhat worse than the one that is asked about.
 """
@@ -142,7 +142,7 @@ def learned_without(
     learner: Learner, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, parts: list[np.ndarray],
     start: Any = None,
 ) -> Iterator[tuple[np.ndarray, ChainWeights]]:  # fmt: skip
-    """(part, weights learned without it): its sequences weigh nothing, and learning starts from the one before."""
+    """(part, weights learned without it): its sequences weigh nothing, and learning begins at `start`."""
     for part in parts:
         rest = weight.copy()
         rest[part] = 0.0
