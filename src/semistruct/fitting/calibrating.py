@@ -142,9 +142,11 @@ def learned_without(
     learner: Learner, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, parts: list[np.ndarray],
     start: Any = None,
 ) -> Iterator[tuple[np.ndarray, ChainWeights]]:  # fmt: skip
-    """(part, weights learned without it): its sequences weigh nothing, and learning begins at `start`."""
+    """(part, weights learned without it): its sequences weigh nothing; begins at `start`, or at the first of them."""
     for part in parts:
         rest = weight.copy()
         rest[part] = 0.0
         if (rest > 0).any():
-            yield part, learner.learn(batch, known, rest, rough=True, start=start).chain
+            learned = learner.learn(batch, known, rest, rough=True, start=start)
+            start = learned.start if start is None else start
+            yield part, learned.chain
