@@ -2,7 +2,7 @@
 
 With dev data that is the model itself.  Without, or with little of it, the labelled sequences are cut into parts, and
 each is labelled by a model learned from the others, with the C that was chosen.  Where C was chosen by
-cross-validation, supervised methods have such models already; else they start each of them from the model itself.
+cross-validation, supervised methods have such models already; else they start each of them from the one before.
 Methods with a path go right to the stage that was chosen, for one round and with a part of the pool, so that all of
 this takes little time beside the path itself; their models are somewhat worse than the one that is asked about.
 """
@@ -142,11 +142,11 @@ def learned_without(
     learner: Learner, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, parts: list[np.ndarray],
     start: Any = None,
 ) -> Iterator[tuple[np.ndarray, ChainWeights]]:  # fmt: skip
-    """(part, weights learned without it): its sequences weigh nothing; begins at `start`, or at the first of them."""
+    """(part, weights learned without it): its sequences weigh nothing, and learning starts from the one before."""
     for part in parts:
         rest = weight.copy()
         rest[part] = 0.0
         if (rest > 0).any():
             learned = learner.learn(batch, known, rest, rough=True, start=start)
-            start = learned.start if start is None else start
+            start = learned.start
             yield part, learned.chain
