@@ -2,10 +2,13 @@
 
     python3 dev.py bench                    both corpora, a few minutes
     python3 dev.py bench --corpus citations
+    python3 dev.py bench --by-C             citations with C = 0.1, 1, 10 and 100, against L-BFGS with its best c2
 
 Every training runs in a process of its own, one after the other, after compilation; the peak memory is that of the
-process less what it held before training.  Tokens per second are those of processor time.  C and c2 are chosen on the dev
-part, scores are of the test part:
+process less what it held before training.  `cpu` are seconds of processor time, which other work on the machine hardly
+changes; ratios and tokens per second are of these.  semistruct has two rows: `fit` as it is, and learning alone, without the five further
+models by which `fit` calibrates confidences (`calibrates = False`).  C and c2 are chosen on the dev part, scores are
+of the test part:
 
     citations   300 training references: 200 to learn from, 100 to report on, five draws; dev: the 100 dev references
     conll2000   the last 1,000 training sentences are dev; test: test.txt.  Window features over words and tags
@@ -23,13 +26,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-GRIDS = {"semistruct": [0.1, 0.3, 1.0], "crfsuite-lbfgs": [0.1, 1.0], "crfsuite-ap": [0.0]}
+GRIDS = {
+    "semistruct": [0.1, 0.3, 1.0],
+    "learning alone": [0.1, 0.3, 1.0],
+    "crfsuite-lbfgs": [0.1, 1.0],
+    "crfsuite-ap": [0.0],
+}
 SCORES = {"citations": "token_accuracy", "conll2000": "span_f1"}
 RUNS = 5  # of tagging, the fastest of which counts
+BY_C = [0.1, 1.0, 10.0, 100.0]
 DRAWS = {"citations": 5, "conll2000": 1}
 
 
@@ -73,35 +82,48 @@ def load(corpus, draw=0):
     return {"train": (X[:200], y[:200]), "dev": (strings(dev.tokens), dev.labels), "test": (X[200:], y[200:])}
 
 
-def train_semistruct(X, y, C):
+def train_semistruct(X, y, C, calibrates):
     from semistruct import SSVM
 
     began = time.perf_counter()
     SSVM().fit(X[:2], y[:2])  # compiles
     compiled = time.perf_counter() - began
-    memory, began = peak_memory(), time.perf_counter()
-    model = SSVM(C=C, tol=0.01).fit(X, y)
-    seconds, last = time.perf_counter() - began, model.history_[-1]
-    extra = {"compilation": compiled, "relative_gap": last["gap"] / last["primal"]}
-    return model.predict, seconds, peak_memory() - memory, extra
+    memory, model = peak_memory(), SSVM(C=C)
+    model.calibrates = calibrates
+    with Stopwatch() as watch:
+        model.fit(X, y)
+    last = model.history_[-1]
+    extra = {"compilation": compiled, "relative_gap": last["gap"] / last["objective"]}
+    return model.predict, watch, peak_memory() - memory, extra
 
 
 def train_crfsuite(X, y, algorithm, c2):
     import pycrfsuite
 
-    memory, began = peak_memory(), time.perf_counter()
-    trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
-    if algorithm == "lbfgs":
-        trainer.set("c2", c2)
-    for features, labels in zip(X, y, strict=True):
-        trainer.append(features, labels)
+    memory = peak_memory()
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/model"
-        trainer.train(path)
-        seconds = time.perf_counter() - began
+        with Stopwatch() as watch:
+            trainer = pycrfsuite.Trainer(algorithm=algorithm, verbose=False)
+            if algorithm == "lbfgs":
+                trainer.set("c2", c2)
+            for features, labels in zip(X, y, strict=True):
+                trainer.append(features, labels)
+            trainer.train(path)
         tagger = pycrfsuite.Tagger()
         tagger.open(path)
-    return (lambda Z: [tagger.tag(x) for x in Z]), seconds, peak_memory() - memory, {}
+    return (lambda Z: [tagger.tag(x) for x in Z]), watch, peak_memory() - memory, {}
+
+
+class Stopwatch:
+    """Seconds by the clock, and of processor time."""
+
+    def __enter__(self):
+        self.began = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_):
+        self.seconds, self.cpu = time.perf_counter() - self.began[0], time.process_time() - self.began[1]
 
 
 def peak_memory():
@@ -121,11 +143,11 @@ def work(corpus, draw, system, value):
     from semistruct import evaluate
 
     parts = load(corpus, draw)
-    if system == "semistruct":
-        predict, seconds, memory, extra = train_semistruct(*parts["train"], value)
+    if system.startswith("crfsuite-"):
+        predict, watch, memory, extra = train_crfsuite(*parts["train"], system.removeprefix("crfsuite-"), value)
     else:
-        predict, seconds, memory, extra = train_crfsuite(*parts["train"], system.removeprefix("crfsuite-"), value)
-    record = {"system": system, "value": value, "seconds": seconds, "memory": memory, **extra}
+        predict, watch, memory, extra = train_semistruct(*parts["train"], value, system == "semistruct")
+    record = {"system": system, "value": value, "seconds": watch.seconds, "cpu": watch.cpu, "memory": memory, **extra}
     for part in ("dev", "test"):
         X, y = parts[part]
         record[part] = evaluate(y, predict(X))[SCORES[corpus]]
@@ -133,22 +155,35 @@ def work(corpus, draw, system, value):
     print(json.dumps(record))
 
 
+def run(corpus, draw, system, value):
+    """The record of one training."""
+    command = [sys.executable, __file__, "--work", corpus, str(draw), system, str(value)]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+
+
 def best_runs(corpus, system):
     """For each draw the run whose parameter was best on dev."""
-    best = []
-    for draw in range(DRAWS[corpus]):
-        runs = []
-        for value in GRIDS[system]:
-            command = [sys.executable, __file__, "--work", corpus, str(draw), system, str(value)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            runs.append(json.loads(done.stdout))
-        best.append(max(runs, key=lambda run: run["dev"]))
-    return best
+    tried = [[run(corpus, draw, system, value) for value in GRIDS[system]] for draw in range(DRAWS[corpus])]
+    return [max(runs, key=lambda one: one["dev"]) for runs in tried]
+
+
+def compare_by_C(corpus, draws):
+    """A row for each C, and L-BFGS with the c2 that is best on dev."""
+    print(f"\n{corpus}: {SCORES[corpus]}, mean of {draws} draws")
+    print(f"{'system':16}" + "".join(f"{title:>10}" for title in ("C / c2", "dev", "test", "seconds", "cpu", "ratio")))
+    peer = [[run(corpus, draw, "crfsuite-lbfgs", c2) for draw in range(draws)] for c2 in GRIDS["crfsuite-lbfgs"]]
+    best = max(peer, key=lambda runs: sum(one["dev"] for one in runs))
+    own = [(C, system) for C in BY_C for system in ("semistruct", "learning alone")]
+    for runs in chain([best], ([run(corpus, draw, system, C) for draw in range(draws)] for C, system in own)):
+        dev, test, seconds, cpu = (statistics.mean(one[k] for one in runs) for k in ("dev", "test", "seconds", "cpu"))
+        ratio = cpu / statistics.mean(one["cpu"] for one in best)
+        cells = [f"{runs[0]['value']:g}", f"{dev:.2%}", f"{test:.2%}", f"{seconds:.2f}", f"{cpu:.2f}", f"{ratio:.2f}"]
+        print(f"{runs[0]['system']:16}" + "".join(f"{cell:>10}" for cell in cells), flush=True)
 
 
 def compare(corpus):
     print(f"\n{corpus}: {SCORES[corpus]}, C or c2 chosen on dev, scores on test, mean of {DRAWS[corpus]} draws")
-    columns = ("C / c2", "dev", "test", "spread", "seconds", "ratio", "MiB", "tokens/s", "ratio")
+    columns = ("C / c2", "dev", "test", "spread", "seconds", "cpu", "ratio", "MiB", "tokens/s", "ratio")
     print(f"{'system':16}" + "".join(f"{title:>10}" for title in columns))
     results = {system: best_runs(corpus, system) for system in GRIDS}
 
@@ -158,11 +193,12 @@ def compare(corpus):
     for system, runs in results.items():
         values = "/".join(dict.fromkeys(f"{run['value']:g}" for run in runs))
         spread = statistics.pstdev(run["test"] for run in runs)
-        seconds, tagging = mean(system, "seconds"), mean(system, "tagging")
+        cpu, tagging = mean(system, "cpu"), mean(system, "tagging")
         cells = [values, f"{mean(system, 'dev'):.2%}", f"{mean(system, 'test'):.2%}", f"{spread:.2%}"]
         cells += [
-            f"{seconds:.2f}",
-            f"{seconds / mean('crfsuite-lbfgs', 'seconds'):.2f}",
+            f"{mean(system, 'seconds'):.2f}",
+            f"{cpu:.2f}",
+            f"{cpu / mean('crfsuite-lbfgs', 'cpu'):.2f}",
             f"{mean(system, 'memory'):.0f}",
         ]
         cells += [f"{tagging:.0f}", f"{tagging / mean('crfsuite-lbfgs', 'tagging'):.2f}"]
@@ -174,16 +210,21 @@ def compare(corpus):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", choices=list(SCORES), action="append")
+    parser.add_argument("--by-C", action="store_true", help="citations with several C")
+    parser.add_argument("--draws", type=int, default=5, help="for --by-C")
     parser.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.work:
         corpus, draw, system, value = args.work
         work(corpus, int(draw), system, float(value))
         return
-    for corpus in args.corpus or SCORES:
+    for corpus in ["citations"] if args.by_C else args.corpus or SCORES:
         if not (DATA / corpus).is_dir():
             sys.exit(f"no corpus at {DATA / corpus}; set SEMISTRUCT_DATA")
-        compare(corpus)
+        if args.by_C:
+            compare_by_C(corpus, args.draws)
+        else:
+            compare(corpus)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The sequential dual method against explicit feature vectors and a general solver of quadratic programs."""
 
+import warnings
 from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
@@ -53,9 +54,9 @@ def working_sets(problem, state):
     return [list(zip(map(tuple, labels.tolist()), alpha, strict=True)) for labels, alpha, _ in found]
 
 
-def flat(state):
-    """w as one vector, laid out as by brute.joint_features."""
-    return np.concatenate([state.chain.tokens.ravel(), state.chain.trans.ravel()])
+def flat(found):
+    """w of a state or a solution as one vector, laid out as by brute.joint_features."""
+    return np.concatenate([found.chain.tokens.ravel(), found.chain.trans.ravel()])
 
 
 def rebased(state, problem):
@@ -88,17 +89,17 @@ def check_feasible(problem, state):
 
 
 def check_record(problem, state, record):
-    """The certificate is true of this state."""
-    primal, dual = true_primal(problem, flat(state)), check_feasible(problem, state)
+    """The certificate is true of this state, and of its weights as they are scaled."""
+    primal, dual = true_primal(problem, record.details["scale"] * flat(state)), check_feasible(problem, state)
     size = ROUNDING * (1 + primal)
     assert_allclose(record.objective, primal, rtol=0, atol=size)
     assert_allclose(record.details["dual"], dual, rtol=0, atol=size)
     assert_allclose(record.gap, primal - dual, rtol=0, atol=size)
 
 
-def check_same_optimum(problem, *states):
+def check_same_optimum(problem, *solutions):
     """P is strongly convex: two points within a gap of the optimum are within 2 sqrt(2 gap) of each other."""
-    first, *rest = (flat(state) for state in states)
+    first, *rest = (flat(solution) for solution in solutions)
     primal = true_primal(problem, first)
     for w in rest:
         assert np.linalg.norm(w - first) <= 2 * np.sqrt(2 * TOL * primal * (1 + TOL)) + ROUNDING
@@ -159,6 +160,54 @@ def test_the_optimum_is_that_of_a_quadratic_program(seed, shape):
 
 
 @light
+@given(problems(), st.integers(0, 3))
+def test_if_some_scale_closes_the_gap_one_is_found(problem, passes):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        state = solve(problem, tol=1e-9, max_passes=passes).state
+    work = sdm.Workbench(problem, state, 1)
+    work.look(np.arange(len(problem.batch)))
+    primal = {s: true_primal(problem, s * flat(work.state)) for s in np.linspace(*sdm.SCALES, 61)}
+    lowest, tol = min(primal.values()), 0.01
+    dual = (1 - tol) * 1.01 * lowest  # as if: any s within 1% of the best closes this gap
+    scale, value = sdm.best_scale(work, dual, tol)
+    assert_allclose(value, true_primal(problem, scale * flat(work.state)), rtol=ROUNDING, atol=ROUNDING)
+    assert value <= 1.01 * lowest + ROUNDING
+    assert sdm.best_scale(work, -np.inf, tol)[0] == 1.0  # beyond reach: nothing is tried
+
+
+def test_weights_are_scaled_where_that_closes_the_gap():
+    problem = random_problem(1, n=30, n_features=40)
+    hard = replace(problem, weight=np.full(30, 100.0))
+    found = solve(hard, tol=0.1)
+    assert found.history[-1].details["scale"] > 1
+    assert_allclose(flat(found), found.history[-1].details["scale"] * flat(found.state), rtol=ROUNDING)
+    assert found.objective < true_primal(hard, flat(found.state))
+    check_record(hard, found.state, found.history[-1])
+
+
+@light
+@given(problems(), seeds)
+def test_mistakes_that_do_not_touch_are_inserted_alone_too(problem, seed):
+    work = sdm.Workbench(problem, None, 1)
+    work.state.grow(np.ones(len(problem.batch), bool))  # room for all
+    rng, b = np.random.default_rng(seed), problem.batch
+    work.found[:] = np.where(
+        rng.random(b.n_tokens) < 0.5, rng.integers(problem.n_labels, size=b.n_tokens), problem.target
+    )
+    full = np.ones(len(b), bool)
+    work._insert(np.arange(len(b)), full)
+    assert not full.any()
+    for i, (case, found) in enumerate(zip(cases(problem), b.split(work.found), strict=True)):
+        wrong = found != np.array(case.target)
+        runs = np.cumsum(np.diff(wrong.astype(int), prepend=0) > 0) * wrong
+        alone = [tuple(np.where(runs == k, found, case.target).tolist()) for k in range(1, runs.max() + 1)]
+        inserted = {path for path, _ in working_sets(problem, work.state)[i]}
+        assert inserted == {case.target, tuple(found.tolist()), *alone}
+    check_feasible(problem, work.state)
+
+
+@light
 @given(problem_pairs())
 def test_a_rebased_state_is_feasible(pair):
     before, after = pair
@@ -184,7 +233,7 @@ def test_a_warm_start_reaches_the_same_optimum(pair):
     state = solve(before, tol=0.01).state
     warm, cold = solve(after, tol=TOL, start=state), solve(after, tol=TOL)
     check_record(after, warm.state, warm.history[-1])
-    check_same_optimum(after, cold.state, warm.state)
+    check_same_optimum(after, cold, warm)
 
 
 @light
@@ -194,7 +243,7 @@ def test_a_start_near_some_weights_reaches_the_same_optimum(pair):
     near = solve(before, tol=0.01).state.chain
     there, cold = solve(after, tol=TOL, start=near), solve(after, tol=TOL)
     check_record(after, there.state, there.history[-1])
-    check_same_optimum(after, cold.state, there.state)
+    check_same_optimum(after, cold, there)
     work = sdm.Workbench(after, None, 1)
     work.approach(near)
     check_feasible(after, work.state)
@@ -256,7 +305,7 @@ def test_the_seed_changes_the_way_but_not_the_optimum():
     one, same, other = (solve(problem, tol=TOL, seed=seed) for seed in (0, 0, 1))
     assert_array_equal(flat(one.state), flat(same.state))
     assert not np.array_equal(flat(one.state), flat(other.state))
-    check_same_optimum(problem, one.state, other.state)
+    check_same_optimum(problem, one, other)
 
 
 @pytest.mark.parametrize("first", [1, 2])
@@ -268,7 +317,7 @@ def test_working_sets_that_outgrow_their_room(monkeypatch, first):
     tight = solve(problem, tol=TOL)
     assert tight.state.sets.used.max() > 2 * first  # grew at least twice
     check_record(problem, tight.state, tight.history[-1])
-    check_same_optimum(problem, usual.state, tight.state)
+    check_same_optimum(problem, usual, tight)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -280,7 +329,7 @@ def test_without_the_cached_token_products(monkeypatch, shape):
         patch.setattr(sdm.set_kernels, "token_products", None)  # would fail if it were called
         direct = solve(problem, tol=TOL)
     check_record(problem, direct.state, direct.history[-1])
-    check_same_optimum(problem, cached.state, direct.state)
+    check_same_optimum(problem, cached, direct)
     if not shape["real"]:  # small counts are exact in float32
         assert_array_equal(flat(direct.state), flat(cached.state))
 

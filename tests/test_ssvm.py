@@ -100,7 +100,7 @@ def test_the_history_tells_the_objective_of_the_weights():
 def test_fit_ends_with_a_gap_within_the_tolerance(tol):
     model = SSVM(tol=tol).fit(*noisy(20, seed=2))
     assert model.stop_ == "converged"
-    assert {"step", "count", "objective", "dual", "gap", "viterbi", "seconds"} == set(model.history_[-1])
+    assert {"step", "count", "objective", "dual", "gap", "scale", "viterbi", "seconds"} == set(model.history_[-1])
     for row in model.history_:
         assert_allclose(row["objective"] - row["dual"], row["gap"], rtol=0, atol=ROUNDING * row["objective"])
         assert row["gap"] >= -ROUNDING * row["objective"]

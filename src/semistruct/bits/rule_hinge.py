@@ -31,6 +31,8 @@ from semistruct.threads import spread
 class RuleWorkbench(Workbench):
     """The workbench of `sdm` for sequences of which some have the loss R_j, those that have bits; v receives theirs."""
 
+    scalable = False
+
     def __init__(
         self, problem: Problem, start: DualState | None, n_jobs: int | None, *, bits: Bits, mu: float, v: np.ndarray
     ) -> None:

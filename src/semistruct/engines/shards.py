@@ -82,11 +82,15 @@ class Shard:
         self.state = found.state
         return Weights.of(found.state.chain), found.history, found.stop
 
-    def look(self, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-        """For each sequence its hinge loss and its part of the duality gap at w."""
+    def look(self, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For each sequence its hinge loss at w, its part of the duality gap, and the loss of the labelling found."""
         work = self._at(weights)
         gap = work.look(np.arange(len(self.task.batch)))
-        return work.hinge.copy(), gap
+        return work.hinge.copy(), gap, work.losses()
+
+    def hinges(self, weights: Weights, scale: float) -> tuple[np.ndarray, np.ndarray]:
+        """For each sequence its hinge loss at scale * w, and the loss of the labelling that attains it."""
+        return self._at(weights).hinges(scale)
 
     def improve(
         self, weights: Weights, which: np.ndarray, inner_tol: float, shards: int, seed: int

@@ -101,9 +101,12 @@ class SharedState:
 class SharedBench:
     """What `sdm.Workbench` is for one process.  Members do the sweeps of a round right after its visit."""
 
+    scalable = True
+
     def __init__(self, sharing: Sharing, problem: Problem) -> None:
         self.sharing, self.members, self.problem = sharing, sharing.members, problem
-        self.hinge, self.inner_tol, self.viterbi, self.rounds = np.zeros(len(problem.batch)), 0.0, 0, 0
+        self.hinge, self.lost = np.zeros(len(problem.batch)), np.zeros(len(problem.batch))
+        self.inner_tol, self.viterbi, self.rounds = 0.0, 0, 0
         places = [sharing.tokens_of(own) for own in sharing.own]
         each = [
             (problem.target[place], problem.weight[own], problem.cost[place], problem.n_labels)
@@ -133,12 +136,22 @@ class SharedBench:
     def look(self, which: np.ndarray) -> np.ndarray:
         """The parts of the duality gap of all sequences."""
         gap = np.empty(len(which))
-        for own, (hinge, part) in zip(
-            self.sharing.own, self.members.ask("look", Weights.of(self.state.chain)), strict=True
-        ):
-            self.hinge[own], gap[own] = hinge, part
+        for own, found in zip(self.sharing.own, self.members.ask("look", Weights.of(self.state.chain)), strict=True):
+            self.hinge[own], gap[own], self.lost[own] = found
         self.viterbi += len(which)
         return gap
+
+    def hinges(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
+        """The hinge losses at scale * w, and the losses of the labellings that attain them."""
+        hinge, loss = np.empty_like(self.hinge), np.empty_like(self.hinge)
+        found = self.members.ask("hinges", Weights.of(self.state.chain), scale)
+        for own, part in zip(self.sharing.own, found, strict=True):
+            hinge[own], loss[own] = part
+        self.viterbi += len(hinge)
+        return hinge, loss
+
+    def losses(self) -> np.ndarray:
+        return self.lost
 
     def primal(self) -> float:
         return float(0.5 * self.state.chain.norm2 + self.problem.weight @ self.hinge)

@@ -59,7 +59,7 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
                 problem = Problem(task.batch, learner.n_labels, target, weight, np.ones(task.batch.n_tokens, np.int8))
                 solution = learner.solve(problem, start=learner.resume(state.extra) or state.chain)
                 if solution.objective <= before - matching.penalty:
-                    state.chain = solution.state.chain
+                    state.chain = solution.chain
                 state.extra = solution.state.arrays()
                 after = min(solution.objective + matching.penalty, before)
                 run.note("learn", after, rounds, gap=solution.gap, **costs)

@@ -17,7 +17,7 @@ from semistruct.solvers import crf, sdm
 from semistruct.solvers.sdm import DualState, Problem, Solution
 
 MARGIN_C, LIKELIHOOD_C = 0.5, 1.0  # the default C of methods that learn margins, and likelihoods
-ROUGH_GAP = 0.05  # the relative gap at which accuracies are compared when C is chosen
+ROUGH_GAP = 0.05  # the relative gap at which accuracies are compared when C is chosen, and of models held out
 ROUGH_FALL = 1e-3  # and the relative fall of the objective, for likelihoods
 FILL_TOL = 0.1  # the relative gap at which unknown labels are filled in for a start
 COMPLETIONS = 10  # rounds of filling in unknown labels and learning again
@@ -111,17 +111,17 @@ class MarginLearner:
         self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
     ) -> Learned:
         """In turns, unknown labels are filled in to agree with the known ones, and the model learns from all."""
-        cost, tol = (known != UNKNOWN).astype(np.int8), max(self.tol, ROUGH_GAP) if rough else self.tol
+        cost, tol = (known != UNKNOWN).astype(np.int8), ROUGH_GAP if rough else self.tol
         target, complete = filled(batch, known), bool(cost.all())
         for level in (tol,) if complete else (max(tol, FILL_TOL), tol):
             for _ in range(COMPLETIONS):
                 solution = self.solve(Problem(batch, self.n_labels, target, weight, cost), tol=level, start=start)
                 start = solution.state
-                better = target if complete else decode(batch, start.chain, known=known, n_jobs=self.n_jobs)[0]
+                better = target if complete else decode(batch, solution.chain, known=known, n_jobs=self.n_jobs)[0]
                 if np.array_equal(better, target):
                     break
                 target = better
-        return Learned(solution.state.chain, solution.state, solution.history, solution.stop)
+        return Learned(solution.chain, solution.state, solution.history, solution.stop)
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class TransductiveSSVM(MarginPath):
                 start = DualState.from_arrays(state.extra)
                 solution = learner.solve(objective.problem(target), start=start, bench=bench)
                 if solution.objective <= before:
-                    state.chain, v = solution.state.chain, new
+                    state.chain, v = solution.chain, new
                 after = min(solution.objective, before)
                 run.note("learn", after, gap=solution.gap, **details)
                 state.extra = {**solution.state.arrays(), "v": v}

@@ -9,8 +9,9 @@ The dual has one distribution alpha_i over labellings per example, of which only
 A pass looks for the most violated labelling of the examples (loss-augmented Viterbi, in parallel, on small blocks
 so that w is fresh), adds it to their working sets and moves mass between pairs of labellings by exact line search.
 Sweeps without inference follow, over the working sets only.  Examples whose part of the gap is small are left out
-of all but every few passes.  The duality gap P - D = sum_i C_i (H_i - sum_y alpha_i(y) h_i(y)), computed for one and
-the same w, is the certificate at which the solver stops.
+of all but every few passes.  At w the duality gap is P - D = sum_i C_i (H_i - sum_y alpha_i(y) h_i(y)).  Where almost
+all margins can be had, P falls a lot if w is made a little longer: the certificate at which the solver stops is
+P(s w) - D for a scale s, and s w is the solution.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ MAX_PAIRS = 10  # pairs of labellings moved per example and visit
 FULL_EVERY = 5  # one in this many passes visits all examples
 SMALL_GAP = 0.1  # an example below this share of the mean gap is left out of the passes between
 INNER_TOL = 0.1  # pairs are left alone when they could add less than this share of the tolerance
+LOOKS = 5  # at most, for the best scale of w
+SCALES, SCALE_STEP = (0.5, 2.0), 1e-4  # it is looked for between these, to within this
 FIRST_ROOM, LEAN_ROOM = 8, 4  # slots per working set to begin with; doubled for the examples that need it
 MANY = 20_000  # examples that begin with LEAN_ROOM
 PRODUCT_LIMIT = 1 << 24  # products of tokens held in memory
@@ -102,6 +105,11 @@ class DualState:
         set_kernels.copy_sets(old, new)
         self.sets = new
 
+    def differs(self, problem: Problem) -> bool:
+        """Whether the problem has other targets or other C_i."""
+        target = self.sets.labels[ranges(self.sets.label_start[:-1], problem.batch.lengths)]
+        return not (np.array_equal(self.weight, problem.weight) and np.array_equal(target, problem.target))
+
     def rebased(self, problem: Problem, rows: set_kernels.Sequences) -> DualState:
         """A feasible start for the same examples with other targets or other C_i."""
         sets = set_kernels.Sets(*(array.copy() for array in self.sets))
@@ -128,11 +136,19 @@ def _empty_sets(room: np.ndarray, lengths: np.ndarray) -> set_kernels.Sets:
 
 @dataclass(frozen=True)
 class Solution:
-    """history has a record per look at all examples: objective, gap and dual belong to the same w and are exact."""
+    """history has a record per look at all examples: the objective of scale * w and the dual of w, both exact."""
 
     state: DualState
     history: list[Progress] = field(repr=False)
     stop: str  # "converged" or "max_passes"
+
+    @property
+    def chain(self) -> ChainWeights:
+        """The weights that the last record is about: those of the state, scaled."""
+        scale = self.history[-1].details["scale"]
+        if scale == 1:
+            return self.state.chain
+        return ChainWeights(scale * self.state.chain.tokens, scale * self.state.chain.trans)
 
     @property
     def objective(self) -> float:
@@ -166,8 +182,11 @@ def solve(
     bench  makes the Workbench, for examples with another kind of loss
     """
     work = (bench or Workbench)(problem, start if isinstance(start, DualState) else None, n_jobs)
-    if isinstance(start, ChainWeights) and bench is None:
+    if bench is None and isinstance(start, ChainWeights):
         work.approach(start)
+    elif bench is None and isinstance(start, DualState) and start.differs(problem):
+        for _ in range(SWEEPS):
+            work.sweep(np.arange(len(problem.batch)))
     rng = np.random.default_rng(seed)
     began, history = time.perf_counter(), list[Progress]()
     everyone = np.arange(len(problem.batch))
@@ -177,8 +196,10 @@ def solve(
         if passes % FULL_EVERY == 0 or passes == max_passes or gap.sum() <= 1.5 * tol * work.primal():
             work.refresh()
             gap = work.look(everyone)
-            primal, total = work.primal(), float(gap.sum())
-            details = {"dual": primal - total, "viterbi": work.viterbi}
+            dual = work.primal() - float(gap.sum())
+            scale, primal = best_scale(work, dual, tol)
+            total = primal - dual
+            details = {"dual": dual, "scale": scale, "viterbi": work.viterbi}
             history.append(Progress("pass", passes, primal, time.perf_counter() - began, total, details=details))
             if watch:
                 watch(history[-1])
@@ -201,8 +222,44 @@ def solve(
     return solution
 
 
+def best_scale(work: Workbench, dual: float, tol: float) -> tuple[float, float]:
+    """(s, P(s w)) for a scale s near the best one, right after a look at all examples.
+
+    Weights that are slightly too short lose a little with many examples; longer ones cost little.  As a function of s a
+    hinge loss is the largest of lines, L(y) - s w.psi(y), of which each look at some s tells one per example.  The next
+    look is where they would have P smallest, until that is known, or too large for any s to close the gap.
+    """
+    norm2, weight = work.state.chain.norm2, work.problem.weight
+    best, primal = 1.0, work.primal()
+    if not work.scalable:
+        return best, primal
+    loss = np.vstack([np.zeros_like(weight), work.losses()])  # the targets, and what the look has found
+    slope = np.vstack([np.zeros_like(weight), work.hinge - loss[1]])
+
+    def steepness(s: float) -> float:
+        line = np.argmax(loss + s * slope, axis=0)
+        return s * norm2 + float(weight @ slope[line, np.arange(len(weight))])
+
+    for _ in range(LOOKS):
+        low, high = SCALES
+        while high - low > SCALE_STEP:
+            s = (low + high) / 2
+            low, high = (low, s) if steepness(s) > 0 else (s, high)
+        bound = 0.5 * s**2 * norm2 + float(weight @ np.max(loss + s * slope, axis=0))
+        if primal - dual <= tol * primal or bound - dual > tol * bound or primal - bound <= INNER_TOL * tol * primal:
+            break
+        hinge, lost = work.hinges(s)
+        value = 0.5 * s**2 * norm2 + float(weight @ hinge)
+        if value < primal:
+            best, primal = s, value
+        loss, slope = np.vstack([loss, lost]), np.vstack([slope, (hinge - lost) / s])
+    return best, primal
+
+
 class Workbench:
     """The arrays of one call of `solve`, and the things done with them."""
+
+    scalable = True  # the objective can be had at scale * w
 
     def __init__(self, problem: Problem, start: DualState | None, n_jobs: int | None) -> None:
         self.problem, self.goal, self.n_jobs = problem, problem.goal, n_jobs
@@ -259,6 +316,20 @@ class Workbench:
         )
         self.viterbi += len(which)
         return self.problem.weight[which] * (self.hinge[which] - self.mean[which])
+
+    def hinges(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
+        """The hinge losses at scale * w, and the losses of the labellings that attain them."""
+        everyone, goal = np.arange(len(self.hinge)), self.goal._replace(margin=1 / scale)
+        hinge, mean = np.empty_like(self.hinge), np.empty_like(self.hinge)
+        results = hinge, mean, self.found
+        spread(kernels.find_violators, everyone, self.rows, goal, self.state.sets, self.w, *results, n_jobs=self.n_jobs)
+        self.viterbi += len(hinge)
+        return scale * hinge, self.losses()
+
+    def losses(self) -> np.ndarray:
+        """The losses of the labellings last found, after a look at all examples."""
+        wrong = self.problem.cost * (self.found != self.problem.target)
+        return np.add.reduceat(wrong, self.problem.batch.offsets[:-1], dtype=float)
 
     def refresh(self) -> None:
         """Wipe out the rounding of many small updates to the step tables."""

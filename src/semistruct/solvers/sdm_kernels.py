@@ -34,7 +34,7 @@ def find_violators(which, rows, goal, sets, w, hinge, mean, found):
         for t in range(b - a):
             for y in range(Y):
                 if y != target[t]:
-                    unary[t, y] += goal.cost[a + t]
+                    unary[t, y] += goal.margin * goal.cost[a + t]
         hinge[i] = viterbi(unary, w.step, kind, all_best[: b - a], found[a:b]) - at_target
 
 

@@ -28,11 +28,12 @@ class Sequences(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """What is to be learned: target and cost (n_tokens,), weight C_i (n,)."""
+    """What is to be learned: target and cost (n_tokens,), weight C_i (n,); violators are found at margin * cost."""
 
     target: np.ndarray
     cost: np.ndarray
     weight: np.ndarray
+    margin: float = 1.0
 
 
 class Sets(NamedTuple):
@@ -232,19 +233,40 @@ def copy_sets(old, new):
 
 
 @kernel
+def offer(i, rows, goal, sets, path, trial, full):
+    """Add a labelling to the working set of example i unless it is there; marks full[i] if there is no room."""
+    a, b, n = rows.offsets[i], rows.offsets[i + 1], sets.used[i]
+    here = labellings(sets, i, b - a, n)
+    for s in range(n):
+        if equal(here[s], path):
+            return
+    if n == sets.room[i]:
+        full[i] = True
+    else:
+        append_slot(i, rows, goal, sets, path, 0.0, trial)
+
+
+@kernel
 def insert(which, rows, goal, sets, found, trans, full):
-    """Put the labellings `found` into the working sets; marks in full (n,) the examples that have no room.
+    """Put the labellings `found`, and each of their stretches of wrong labels alone, into the working sets.
+
+    Losses and psi of the stretches add up to those of the whole, so that with them a working set can weigh each mistake
+    by itself.  Marks in full (n,) the examples that have no room.
 
     trans  tables of steps, for their shape
     """
     trial = np.zeros_like(trans)
     for i in which:
         a, b = rows.offsets[i], rows.offsets[i + 1]
-        drop_empty(i, b - a, sets)
-        n, path, present = sets.used[i], found[a:b], False
-        here = labellings(sets, i, b - a, n)
-        for s in range(n):
-            present = present or equal(here[s], path)
-        full[i] = not present and n == sets.room[i]
-        if not present and n < sets.room[i]:
-            append_slot(i, rows, goal, sets, path, 0.0, trial)
+        path, target, T = found[a:b], goal.target[a:b], b - a
+        drop_empty(i, T, sets)
+        full[i] = False
+        offer(i, rows, goal, sets, path, trial, full)
+        alone, begin = path.copy(), 0
+        copy(target, alone)
+        for t in range(T):
+            alone[t] = path[t]
+            if path[t] != target[t] and (t + 1 == T or path[t + 1] == target[t + 1]):
+                offer(i, rows, goal, sets, alone, trial, full)
+                copy(target[begin : t + 1], alone[begin : t + 1])
+                begin = t + 1
