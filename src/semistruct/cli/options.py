@@ -294,6 +294,14 @@ class BesideModel:
     plot: Annotated[Path | None, Option(help="file to draw the path into, .png or .svg")] = None
 
 
+def check_engine(engine: str | None) -> None:
+    """Refuse an engine that cannot be used, before large files are read."""
+    if engine is not None:
+        from semistruct.engines import cluster
+
+        cluster.check_engine(engine)
+
+
 def rules_of(path: str | None) -> Rules | None:
     if path is None:
         return None

@@ -62,7 +62,7 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
                     state.chain = solution.state.chain
                 state.extra = solution.state.arrays()
                 after = min(solution.objective + matching.penalty, before)
-                run.note("learn", after, rounds, gap=solution.gap, **costs)
+                run.note("learn", after, rounds, gap=solution.gap, **costs, **learner.traffic())
             state.round += 1
             run.save()
         yield state
