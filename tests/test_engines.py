@@ -262,6 +262,14 @@ def test_a_cluster_answers_in_order(cluster):
 
 
 @needs_ray
+def test_a_cluster_that_fails_is_told_in_one_sentence(cluster):
+    from semistruct.engines.cluster import connected
+
+    with pytest.raises(EngineError, match="ray: the Ray cluster failed: no room"), connected("ray"):
+        raise cluster.exceptions.OutOfDiskError("no room")
+
+
+@needs_ray
 def test_more_actors_than_cores_are_refused(cluster):
     with pytest.raises(EngineError, match="actors=1000: there are only"):
         fitted(engine="ray", actors=1000)

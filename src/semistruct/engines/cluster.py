@@ -80,6 +80,8 @@ def connected(engine: str) -> Iterator[Any]:
             raise EngineError(f"{engine}: {problem}: {_first_line(err)}") from None
     try:
         yield ray
+    except (ray.exceptions.RayError, ConnectionError) as err:
+        raise EngineError(f"{engine}: the Ray cluster failed: {_first_line(err)}") from None
     finally:
         if ours:
             ray.shutdown()
@@ -210,8 +212,6 @@ def in_order_on(
                 return kept, ray.get(found)
             except ray.exceptions.RayTaskError as err:
                 raise err.as_instanceof_cause() from None
-            except ray.exceptions.RayError as err:
-                raise EngineError(f"{engine}: the Ray cluster failed: {_first_line(err)}") from None
 
         for kept, part in parts:
             under_way.append((kept, answer.remote(given, part)))
