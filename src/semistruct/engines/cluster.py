@@ -80,6 +80,8 @@ def connected(engine: str) -> Iterator[Any]:
             raise EngineError(f"{engine}: {problem}: {_first_line(err)}") from None
     try:
         yield ray
+    except ray.exceptions.RayTaskError:
+        raise  # an error in the data or the code, not one of Ray
     except (ray.exceptions.RayError, ConnectionError) as err:
         raise EngineError(f"{engine}: the Ray cluster failed: {_first_line(err)}") from None
     finally:
