@@ -1,12 +1,16 @@
 """Shards, and Ray's actors that have them."""
 
+import importlib.util
 import os
 import pickle
 import signal
 import socket
+import socketserver
 import subprocess
 import sys
 import time
+from http.server import BaseHTTPRequestHandler
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -15,6 +19,8 @@ from hypothesis import strategies as st
 
 from semistruct import AnnealedSSVM, Rules
 from semistruct.chain.inference import decode
+from semistruct.cli import main
+from semistruct.cli.ending import watched_output
 from semistruct.datasets import make_citations
 from semistruct.engines.shards import Shard, shard_of
 from semistruct.engines.sharing import SharedLearner, Sharing, rematch, shares
@@ -102,7 +108,18 @@ def test_shards_together_reach_the_optimum_of_one_process(n, C, seed):
     assert value - together.gap <= alone.objective + 1e-9  # the dual is below every primal value
     assert alone.objective - alone.gap <= value + 1e-9
     assert value == pytest.approx(alone.objective, rel=0.01)
-    assert sharing.sent
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_what_is_exchanged_is_told_once(n):
+    task = task_of()
+    problem = problem_of(task, np.full(len(task.batch), 0.1))
+    learner = SharedLearner(problem.n_labels, 0.05, 1000, 0, 1, sharing=sharing_of(task, n))
+    chain = learner.solve(problem).state.chain
+    told, weights = learner.traffic(), chain.tokens.nbytes + chain.trans.nbytes
+    assert told["exchanges"] == len(learner.sharing.sent) > 0
+    assert told["exchanged"] == (2 * n * weights * told["exchanges"] if n > 1 else weights)
+    assert learner.traffic() == {"exchanges": 0, "exchanged": 0}
 
 
 def test_learning_goes_on_from_where_it_ended():
@@ -156,11 +173,14 @@ def test_rules_about_the_corpus_are_matched_in_one_place():
 
 # ---- Ray
 
-try:
-    import ray
-except ImportError:
-    ray = None
-needs_ray = pytest.mark.skipif(ray is None, reason="Ray is not installed (pip install 'semistruct[ray]')")
+# Ray itself is imported by the engine, which first says where it may listen
+needs_ray = pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="Ray is not installed (pip install 'semistruct[ray]')"
+)
+needs_client = pytest.mark.skipif(
+    importlib.util.find_spec("grpc") is None,
+    reason="the client of Ray is not installed (pip install 'semistruct[ray]')",
+)
 
 
 @pytest.fixture(scope="module")
@@ -188,6 +208,12 @@ def test_one_actor_gives_what_no_engine_gives(cluster, alone):
     found = fitted(engine="ray", actors=1)
     np.testing.assert_array_equal(found.model_.weights.tokens, alone.model_.weights.tokens)
     assert found.labels_ == alone.labels_
+    assert all(row["exchanged"] > 0 for row in found.history_ if row["step"] == "learn")
+
+
+@needs_ray
+def test_ray_on_this_machine_listens_on_the_loopback_only(cluster):
+    assert cluster.util.get_node_ip_address() in ("127.0.0.1", "::1")
 
 
 @pytest.fixture(scope="module")
@@ -236,6 +262,14 @@ def test_a_cluster_answers_in_order(cluster):
 
 
 @needs_ray
+def test_a_cluster_that_fails_is_told_in_one_sentence(cluster):
+    from semistruct.engines.cluster import connected
+
+    with pytest.raises(EngineError, match="ray: the Ray cluster failed: no room"), connected("ray"):
+        raise cluster.exceptions.OutOfDiskError("no room")
+
+
+@needs_ray
 def test_more_actors_than_cores_are_refused(cluster):
     with pytest.raises(EngineError, match="actors=1000: there are only"):
         fitted(engine="ray", actors=1000)
@@ -256,7 +290,38 @@ with connected("ray://127.0.0.1:{port}"): pass
     assert time.monotonic() - began < 60
 
 
-@pytest.mark.parametrize("engine", ["spark", "ray:", "ray://", "ray://here", 5])
+@needs_client
+def test_another_kind_of_server_is_told_at_once():
+    from semistruct.engines.cluster import _check_answers
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        Thread(target=server.serve_forever).start()
+        try:
+            with pytest.raises(EngineError, match="what answers at this address is not a Ray cluster"):
+                _check_answers(f"ray://127.0.0.1:{server.server_address[1]}")
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize("command", ["train {} -o x.model", "predict {} -o x.tsv", "evaluate {} {}"])
+def test_an_engine_is_looked_for_before_anything_is_read(command, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "ray", None)  # not installed
+    with pytest.raises(SystemExit, match="2"):
+        main([*command.format("missing", "missing").split(), "--engine", "ray"])
+    assert capsys.readouterr().err == "semistruct: Ray is not installed: pip install 'semistruct[ray]'\n"
+
+
+def test_what_ray_prints_does_not_get_into_the_output(capsys):
+    with watched_output():
+        print("before")
+        thread = Thread(target=lambda: print("(raylet) a worker died"), name="ray_listen_error_messages")
+        thread.start()
+        thread.join()
+        print("after")
+    assert capsys.readouterr().out == "before\nafter\n"
+
+
+@pytest.mark.parametrize("engine", ["spark", "ray:", "ray://", "ray://here", "ray://h:0", "ray://h:65536", 5])
 def test_what_is_no_engine_is_refused(engine):
     with pytest.raises(ParameterError, match="engine must be None or 'ray' or the address"):
         AnnealedSSVM(engine=engine).fit(X, Y, pool=POOL)

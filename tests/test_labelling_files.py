@@ -159,6 +159,20 @@ def test_an_input_that_changes_while_it_is_read(place, run, monkeypatch, change)
     assert (code, err) == (0, f"semistruct: warning: a.txt: {problem}\n")
 
 
+@pytest.mark.filterwarnings("default::semistruct.errors.DataWarning")
+def test_a_pool_that_is_replaced_while_it_is_read(place, run, monkeypatch):
+    def reading(examples):
+        write(make_citations(9, seed=8), "other.txt", "text")
+        os.replace("other.txt", "a.txt")
+        return examples
+
+    monkeypatch.setattr("semistruct.formats.sharing_words", reading)
+    write(make_citations(8, seed=7), "few.tsv", "tsv")
+    code, _, err = run("train", "few.tsv", "-u", "a.txt", "-o", "new.model", "-C", "1", "--select", "last", "-q")
+    assert code == 0
+    assert "warning: a.txt: has changed while it was read; what was read may be old and new content\n" in err
+
+
 def test_a_very_long_text(place, run, monkeypatch):
     monkeypatch.setattr(marked, "LONGEST_TEXT", 1000)
     (place / "long.txt").write_text("Short. 1999.\n" + "word " * 201 + "\n")

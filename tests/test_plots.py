@@ -1,12 +1,15 @@
 """Plots exist, can be read back and show the numbers."""
 
+import errno
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+from semistruct.errors import DataError
 from semistruct.report.plots import BLUE, GREEN, GREY, RED, learning_curve, path_of_models
 
 SIZES, RUNS = (5, 20, 100), [[0.5, 0.75], [0.8, 0.9], [0.955]]
@@ -100,3 +103,16 @@ def test_the_path_of_a_supervised_fit_is_one_point(tmp_path):
     points = [{"C_u": None, "dev_score": None, "mistakes": 1.0, "chosen": True}]
     path_of_models(tmp_path / "path.svg", points, [], AXIS, "token accuracy")
     assert "<!-- chosen -->" in (tmp_path / "path.svg").read_text()
+
+
+def test_a_plot_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    def full(self, file, **_):
+        file.write(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = tmp_path / "path.png"
+    path.write_text("old")
+    monkeypatch.setattr(Figure, "savefig", full)
+    with pytest.raises(DataError, match=r"path\.png: cannot write: no space left on device"):
+        path_of_models(path, *a_path(True), AXIS, "token accuracy")
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["old"]

@@ -115,5 +115,6 @@ def starts(lengths: np.ndarray) -> np.ndarray:
 
 def ranges(first: np.ndarray, length: np.ndarray) -> np.ndarray:
     """The indices first[i] .. first[i] + length[i] - 1 of every piece i, end to end."""
-    ends = np.cumsum(length)
-    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + length, length)
+    out = np.repeat(first - np.cumsum(length) + length, length)
+    out += np.arange(len(out))
+    return out

@@ -45,6 +45,14 @@ def read_lines(path: PathLike, encoding: str) -> Iterator[str]:
         raise DataError.at(source, None, f"cannot read: {reason(err)}") from err
 
 
+def state_of(path: PathLike) -> tuple[int, int, int] | None:
+    """What shows that a file has changed: which one it is, its size and its time; None for what is no file."""
+    if os.fspath(path) == "-" or not os.path.isfile(path):
+        return None
+    about = os.stat(path)
+    return about.st_ino, about.st_size, about.st_mtime_ns
+
+
 def _wide(line: str) -> str:
     """What a line with NUL characters may be: UTF-16 has them at every other place."""
     for first, encoding in ((0, "utf-16-be"), (1, "utf-16-le")):

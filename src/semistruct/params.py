@@ -56,6 +56,11 @@ def _falling(value: Any) -> bool:
     return isinstance(value, list | tuple) and _growing(value[::-1])
 
 
+def _engine(value: Any) -> bool:
+    found = re.fullmatch(r"ray(?:://[^:/\s]+:(\d{1,5}))?", value) if isinstance(value, str) else None
+    return found is not None and 0 < int(found[1] or 1) < 2**16
+
+
 positive = Check(f"a number > 0 and at most {LARGEST:g}", _positive)
 not_negative = Check(f"a number from 0 to {LARGEST:g}", lambda value: _number(value) and 0 <= value <= LARGEST)
 share = Check("a number from 0 to 1", lambda value: _number(value) and 0 <= value <= 1)
@@ -68,10 +73,7 @@ features = Check(
 )
 growing = Check(f"a growing list of numbers > 0 and at most {LARGEST:g}", _growing)
 falling = Check(f"a falling list of numbers > 0 and at most {LARGEST:g}", _falling)
-an_engine = Check(
-    "'ray' or the address of a Ray cluster, 'ray://HOST:PORT'",
-    lambda value: isinstance(value, str) and re.fullmatch(r"ray(://[^:/]+:\d{1,5})?", value) is not None,
-)
+an_engine = Check("'ray' or the address of a Ray cluster, 'ray://HOST:PORT'", _engine)
 rules = Check("Rules (those of a file: Rules.from_file(path))", lambda value: isinstance(value, Rules))
 
 

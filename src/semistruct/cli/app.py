@@ -36,6 +36,7 @@ from semistruct.cli.options import (
     RulesFile,
     Trust,
     Writing,
+    check_engine,
     grouped,
     rules_of,
     searching_here,
@@ -147,6 +148,7 @@ def train(
 
     for written in (output, beside.plot):
         refuse_overwriting(written, [labelled, *(pool or []), dev, rules])
+    check_engine(engine)
     corpus = reading.corpus(labelled)
     reading = reading.like(corpus)
     pools = [reading.pool(path) for path in pool or []]
@@ -204,6 +206,7 @@ def predict(
     """Label sequences with a model: files of any size, on all cores."""
     from semistruct.cli import labelling
 
+    check_engine(obeying.engine)
     to, output = writing.to, writing.output
     for written in (output, accepting.rest):
         refuse_overwriting(written, [model, *(inputs or []), obeying.rules])
@@ -246,6 +249,7 @@ def evaluate(
     from semistruct.cli.kinds import check_order
 
     check_writable(html)
+    check_engine(obeying.engine)
     refuse_overwriting(html, [model, gold, obeying.rules])
     check_order(model, [str(gold)])
     n_worst = WORST if errors is None and html is not None else errors

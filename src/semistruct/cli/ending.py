@@ -46,6 +46,8 @@ class _Output:
         return getattr(self.stream, name)
 
     def write(self, text: str) -> int:
+        if current_thread().name.startswith("ray_"):  # Ray tells of lost processes here; we do so in our own words
+            return len(text)
         return self._try(lambda: self.stream.write(text))
 
     def flush(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -25,7 +24,7 @@ from semistruct.cli.resuming import Part, origin, refuse_unresumable
 from semistruct.cli.trusting import Split, measured, measured_report
 from semistruct.corpus import Corpus, Example, Labelling, Labels
 from semistruct.errors import DataError, DataWarning, quoted
-from semistruct.files import source_name
+from semistruct.files import source_name, state_of
 from semistruct.fitting.data import label_codes
 from semistruct.formats import FORMATS, Stream, named_after, stream, write
 from semistruct.labels import scheme_of
@@ -138,23 +137,15 @@ def _opened(path: str, options: dict[str, Any]) -> Stream:
 def _read(streams: Iterable[tuple[str, Stream]], look: Look | None) -> Iterator[Placed]:
     """The sequences with the names of their files."""
     for path, examples in streams:
-        before = _state(path)
+        before = state_of(path)
         first = list(islice(examples, CHUNK))
         if look is not None:
             look.warn_of_difference(source_name(path), [example.tokens for example in first])
         for example in chain(first, examples):
             yield source_name(path), example
-        if _state(path) != before:
+        if state_of(path) != before:
             problem = "has changed while it was read; the labels may be those of old and new content"
             warnings.warn(f"{source_name(path)}: {problem}", DataWarning, stacklevel=2)
-
-
-def _state(path: str) -> tuple[int, int] | None:
-    """What shows that a file has changed: its size and time; None for what is no file."""
-    if path == "-" or not os.path.isfile(path):
-        return None
-    about = os.stat(path)
-    return about.st_size, about.st_mtime_ns
 
 
 def natural_format(format: str, output: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 from typer.core import TyperCommand
 
-from semistruct.errors import ParameterError, quoted
+from semistruct.errors import DataWarning, ParameterError, quoted
 
 if TYPE_CHECKING:
     from semistruct.corpus import Corpus
@@ -173,10 +174,15 @@ class Reading:
         """Refuse a file of another kind before it is read, and tell of what is odd in it afterwards."""
         from semistruct.cli import notices
         from semistruct.cli.kinds import check_data
+        from semistruct.files import source_name, state_of
 
+        before = state_of(path)
         if self.format is None:
             check_data(path)
         yield
+        if state_of(path) != before:
+            problem = "has changed while it was read; what was read may be old and new content"
+            warnings.warn(f"{source_name(path)}: {problem}", DataWarning, stacklevel=3)
         notices.tell(notices.of_tags(path, self.format, self.encoding))
 
 
@@ -292,6 +298,14 @@ class BesideModel:
     checkpoint: Annotated[Path | None, Option(help="folder in which to save the state after every round")] = None
     resume: Annotated[bool, Option("--resume", help="continue from the checkpoint")] = False
     plot: Annotated[Path | None, Option(help="file to draw the path into, .png or .svg")] = None
+
+
+def check_engine(engine: str | None) -> None:
+    """Refuse an engine that cannot be used, before large files are read."""
+    if engine is not None:
+        from semistruct.engines import cluster
+
+        cluster.check_engine(engine)
 
 
 def rules_of(path: str | None) -> Rules | None:

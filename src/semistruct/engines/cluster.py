@@ -30,7 +30,10 @@ PATIENCE = 5.0  # seconds until a cluster must have answered
 AHEAD = 2  # parts under way for each core
 STARTS = 3  # of an actor, until its loss is taken for a fault of its own
 INSTALL = "Ray is not installed: pip install 'semistruct[ray]'"
-STAYS_HERE = {"include_dashboard": False, "logging_level": "error", "log_to_driver": False}
+QUIET: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
+STAYS_HERE: dict[str, Any] = {"include_dashboard": False, **QUIET}
+ON_LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # 0: Ray started here listens on the loopback only, on Linux too
+PING = "/ray.rpc.RayletDriver/ClusterInfo"
 
 
 Kept = TypeVar("Kept")
@@ -38,10 +41,12 @@ Part = TypeVar("Part")
 Answer = TypeVar("Answer")
 
 
-def loaded() -> Any:
+def loaded(engine: str) -> Any:
     """The package ray."""
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if engine == "ray":
+        os.environ.setdefault(ON_LOOPBACK, "0")
     try:
         import ray
     except ImportError:
@@ -49,35 +54,70 @@ def loaded() -> Any:
     return ray
 
 
+def check_engine(engine: str) -> None:
+    """Refuse an engine that cannot be used, without starting anything."""
+    if not an_engine.test(engine):
+        raise ParameterError(f"the engine {quoted(engine)} must be {an_engine.words}")
+    ray = loaded(engine)
+    if engine != "ray" and not ray.is_initialized():
+        _check_answers(engine)
+
+
 @contextmanager
 def connected(engine: str) -> Iterator[Any]:
     """Ray, ready to be used; what was started here is stopped at the end."""
-    if not an_engine.test(engine):
-        raise ParameterError(f"the engine {quoted(engine)} must be {an_engine.words}")
-    ray = loaded()
+    check_engine(engine)
+    ray = loaded(engine)
     ours = not ray.is_initialized()
-    if ours and engine == "ray":
-        ray.init(**STAYS_HERE)
-    elif ours:
-        _check_answers(engine)
+    if ours:
+        address = {} if engine == "ray" else {"address": engine}
         try:
-            ray.init(engine, logging_level="error", log_to_driver=False)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                ray.init(**address, **(STAYS_HERE if engine == "ray" else QUIET))
         except Exception as err:
-            raise EngineError(f"{engine}: cannot connect to the Ray cluster: {_first_line(err)}") from None
+            problem = "cannot start Ray" if engine == "ray" else "cannot connect to the Ray cluster"
+            raise EngineError(f"{engine}: {problem}: {_first_line(err)}") from None
     try:
         yield ray
+    except ray.exceptions.RayTaskError:
+        raise  # an error in the data or the code, not one of Ray
+    except (ray.exceptions.RayError, ConnectionError) as err:
+        raise EngineError(f"{engine}: the Ray cluster failed: {_first_line(err)}") from None
     finally:
         if ours:
             ray.shutdown()
 
 
 def _check_answers(address: str) -> None:
-    host, _, port = address.removeprefix("ray://").partition(":")
+    """Refuse an address where no cluster answers; Ray itself would take half a minute to tell, and not say why."""
+    where = address.removeprefix("ray://")
+    host, _, port = where.partition(":")
     try:
         socket.create_connection((host, int(port)), timeout=PATIENCE).close()
-    except (OSError, OverflowError) as err:
+    except (OSError, UnicodeError) as err:
         reason = (getattr(err, "strerror", None) or str(err)).lower()
         raise EngineError(f"{address}: there is no Ray cluster at this address: {reason}") from None
+    try:
+        import grpc
+    except ImportError:
+        raise EngineError(INSTALL.replace("Ray", "the client of Ray", 1)) from None
+    with grpc.insecure_channel(where, options=[("grpc.enable_http_proxy", 0)]) as channel:
+        try:
+            channel.unary_unary(PING)(b"", timeout=PATIENCE)
+        except grpc.RpcError as err:
+            code, codes = err.code(), grpc.StatusCode
+            if os.environ.get("RAY_USE_TLS", "0") != "0":
+                return  # it answers, but not to this
+            if code in (codes.UNAVAILABLE, codes.DEADLINE_EXCEEDED):
+                problem = "what answers at this address is not a Ray cluster"
+            elif code is codes.UNIMPLEMENTED:
+                problem = "this is not the port for clients of the Ray cluster, which is 10001 unless set otherwise"
+            elif code is codes.UNAUTHENTICATED and os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+                problem = "the Ray cluster asks for a token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
+            else:
+                return  # Ray itself knows better
+            raise EngineError(f"{address}: {problem}") from None
 
 
 class Actors:
@@ -174,8 +214,6 @@ def in_order_on(
                 return kept, ray.get(found)
             except ray.exceptions.RayTaskError as err:
                 raise err.as_instanceof_cause() from None
-            except ray.exceptions.RayError as err:
-                raise EngineError(f"{engine}: the Ray cluster failed: {_first_line(err)}") from None
 
         for kept, part in parts:
             under_way.append((kept, answer.remote(given, part)))

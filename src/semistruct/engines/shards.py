@@ -42,6 +42,10 @@ class Weights(NamedTuple):
     def chain(self) -> ChainWeights:
         return ChainWeights(self.tokens, self.trans)
 
+    @property
+    def nbytes(self) -> int:
+        return self.tokens.nbytes + self.trans.nbytes
+
 
 class Shard:
     """Some of the sequences of a task.

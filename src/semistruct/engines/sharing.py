@@ -44,13 +44,15 @@ class Sharing:
     """A task whose sequences are with members: matches and learns with their help.
 
     own   the sequences of each
-    sent  bytes that went to and fro in each round of learning
+    sent  bytes of weights that went to and fro in each round of learning
+    told  rounds that `SharedLearner.traffic` has told of
     """
 
     task: Task
     own: list[np.ndarray]
     members: Members
     sent: list[int] = field(default_factory=list)
+    told: int = 0
 
     def tokens_of(self, which: np.ndarray) -> np.ndarray:
         """The places of the tokens of sequences."""
@@ -127,7 +129,7 @@ class SharedBench:
         each = [(place[some], self.inner_tol, n, self.rounds) for some in mine]
         found = self.members.ask("improve", weights, each=each)
         self.viterbi += len(which)
-        self.sharing.sent.append(2 * n * (weights.tokens.nbytes + weights.trans.nbytes))
+        self.sharing.sent.append(2 * n * weights.nbytes)
         for some, (change, part) in zip(mine, found, strict=True):
             self.state.chain.tokens[:] += change.tokens
             self.state.chain.trans[:] += change.trans
@@ -187,6 +189,13 @@ class SharedLearner(MarginLearner):
         if not any(self.sharing.members.ask("has_duals")):
             self.sharing.members.ask("restore", each=[(own[str(k)],) for k in range(len(own))])
 
+    def traffic(self) -> dict[str, int]:
+        """How many rounds of learning there were since this was last asked, and the bytes exchanged in them."""
+        assert self.sharing is not None
+        new = self.sharing.sent[self.sharing.told :]
+        self.sharing.told += len(new)
+        return {"exchanges": len(new), "exchanged": sum(new)}
+
     def solve(self, problem: Problem, *, tol: float | None = None, start: Any = None, bench: Any = None) -> Solution:
         """Train on complete labels; a single member does all of it by itself, `start` being weights that are near."""
         assert self.sharing is not None
@@ -197,6 +206,7 @@ class SharedLearner(MarginLearner):
         near = None if start is None else Weights.of(start)
         each = [(problem.target, problem.weight, problem.cost, problem.n_labels, near, limits)]
         weights, history, stop = members.ask("solve", each=each)[0]
+        self.sharing.sent.append(weights.nbytes + (near.nbytes if near else 0))
         return Solution(SharedState(weights.chain(), members), history, stop)  # type: ignore[arg-type]
 
 

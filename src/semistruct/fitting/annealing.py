@@ -44,7 +44,7 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
             if old is None:
                 old = task.decoded(state.chain, learner.n_jobs)
             switched = int(np.sum(matching.labels != old))
-            state.labels = matching.labels
+            state.labels, old = matching.labels, None  # the old ones would take room while learning
             costs = {
                 "sequences": task.n_open,
                 "penalty": matching.penalty,
@@ -62,7 +62,7 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
                     state.chain = solution.chain
                 state.extra = solution.state.arrays()
                 after = min(solution.objective + matching.penalty, before)
-                run.note("learn", after, rounds, gap=solution.gap, **costs)
+                run.note("learn", after, rounds, gap=solution.gap, **costs, **learner.traffic())
             state.round += 1
             run.save()
         yield state

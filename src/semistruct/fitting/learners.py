@@ -94,6 +94,10 @@ class MarginLearner:
         """Where to start from, given the arrays of an earlier `DualState`; None if there are none."""
         return DualState.from_arrays(arrays)
 
+    def traffic(self) -> dict[str, int]:
+        """What went between processes since this was last asked: nothing here."""
+        return {}
+
     def solve(
         self,
         problem: Problem,

@@ -11,6 +11,8 @@ import matplotlib
 matplotlib.use("Agg", force=False)
 from matplotlib.figure import Figure
 
+from semistruct.files import replacing
+
 BLUE, GREY, RED, GREEN = "#2a6f97", "#8d99ae", "#c1443c", "#3a7d44"
 
 
@@ -53,7 +55,12 @@ def learning_curve(
     axes.set_title(title, loc="left")
     axes.grid(axis="y", color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+    _save(figure, path)
+
+
+def _save(figure: Figure, path: Path) -> None:
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix.removeprefix(".").lower(), dpi=150)
 
 
 def path_of_models(
@@ -105,4 +112,4 @@ def path_of_models(
     for axes in (objective, quality, broken, switched):
         axes.grid(axis="y", color="#eeeeee", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+    _save(figure, path)

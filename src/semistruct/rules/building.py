@@ -84,10 +84,9 @@ class Builder:
         passed[words.passing(test)] = True
         return passed
 
-    @cached_property
-    def _ends(self) -> np.ndarray:
-        """(N,): where the sequence of each token ends."""
-        return np.repeat(self.offsets[1:], np.diff(self.offsets))
+    def _ends(self, tokens: np.ndarray) -> np.ndarray:
+        """Where the sequences of these tokens end."""
+        return self.offsets[np.searchsorted(self.offsets, tokens, "right")]
 
     def runs(self, test: PhraseTest | RunTest) -> tuple[np.ndarray, np.ndarray]:
         """The first tokens, and those after the last, of all runs of words that pass."""
@@ -111,7 +110,7 @@ class Builder:
 
     def _following(self, begin: np.ndarray, tests: tuple[WordTest, ...]) -> tuple[np.ndarray, np.ndarray]:
         """The runs that begin at these tokens, whose words pass the tests after the first."""
-        begin = begin[begin + len(tests) <= self._ends[begin]]
+        begin = begin[begin + len(tests) <= self._ends(begin)]
         _, code = self._words
         for k, test in enumerate(tests[1:] if len(begin) else (), 1):
             begin = begin[self._passed(test)[code[begin + k]]]
