@@ -6,9 +6,9 @@
 
 Every training runs in a process of its own, one after the other, after compilation; the peak memory is that of the
 process less what it held before training.  `cpu` are seconds of processor time, which other work on the machine hardly
-changes; ratios and tokens per second are of these.  semistruct has two rows: `fit` as it is, and learning alone, without the five further
-models by which `fit` calibrates confidences (`calibrates = False`).  C and c2 are chosen on the dev part, scores are
-of the test part:
+changes; ratios and tokens per second are of these.  semistruct has two rows: `fit` as it is, and learning alone,
+without the five further models by which `fit` calibrates confidences (`calibrates = False`).  C and c2 are chosen on
+the dev part, scores are of the test part:
 
     citations   300 training references: 200 to learn from, 100 to report on, five draws; dev: the 100 dev references
     conll2000   the last 1,000 training sentences are dev; test: test.txt.  Window features over words and tags
