@@ -4,8 +4,8 @@
     python3 dev.py bench --corpus citations
 
 Every training runs in a process of its own, one after the other, after compilation; the peak memory is that of the
-process less what it held before training.  Tokens per second are those of processor time.  C and c2 are chosen on the dev
-part, scores are of the test part:
+process less what it held before training.  Tokens per second are those of processor time.  C and c2 are chosen on the
+dev part, scores are of the test part:
 
     citations   300 training references: 200 to learn from, 100 to report on, five draws; dev: the 100 dev references
     conll2000   the last 1,000 training sentences are dev; test: test.txt.  Window features over words and tags
