@@ -23,7 +23,7 @@ from typing import IO, Any, Self, TypeVar
 from semistruct import threads
 from semistruct.errors import SemistructError
 
-PATIENCE = 2.0  # seconds of processor time in one process after which starting others pays
+PATIENCE = 5.0  # seconds of processor time in one process after which starting others pays
 AHEAD = 2  # parts under way for each process
 START = "import sys; sys.path[:] = sys.argv[1:]; from semistruct.processes import serve; serve()"
 
