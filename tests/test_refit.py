@@ -10,7 +10,7 @@ from semistruct.errors import DataError, ParameterError
 from semistruct.formats import write
 from semistruct.rules import AtMostOnce, StartsWith
 
-TRAIN, DEV, POOL = make_citations(10), make_citations(40, seed=3), make_citations(15, seed=4).tokens
+TRAIN, DEV, POOL = make_citations(12), make_citations(30, seed=3), make_citations(15, seed=4).tokens
 RULES = Rules([StartsWith("author"), AtMostOnce()])
 BOTH = [*TRAIN.tokens, *DEV.tokens], [*TRAIN.labels, *DEV.labels]
 

@@ -12,8 +12,6 @@ from semistruct.compiled import is_cached, kernel
 USE = """
 import sys
 from semistruct import progress, make_citations
-compiled = []
-progress.compile_watchers.append(compiled.append)
 import numpy as np
 import semistruct
 from semistruct.chain.inference import ChainWeights
@@ -25,6 +23,8 @@ labels = rules.all_labels(())
 batch = Encoder.for_data(data.tokens, "default").fit(data.tokens)
 weights = ChainWeights(np.zeros((batch.n_features, len(labels))), np.zeros((batch.n_kinds, len(labels), len(labels))))
 tables = rules.compile(data.tokens, labels)
+compiled = []
+progress.compile_watchers.append(compiled.append)
 find_best(batch, weights, tables, n_jobs=1)
 print(compiled.count(True))
 """
