@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -42,7 +43,7 @@ INNER_TOL = 0.1  # pairs are left alone when they could add less than this share
 LOOKS = 5  # at most, for the best scale of w
 SCALES, SCALE_STEP = (0.5, 2.0), 1e-4  # it is looked for between these, to within this
 FIRST_ROOM, LEAN_ROOM = 8, 4  # slots per working set to begin with; doubled for the examples that need it
-MANY = 20_000  # examples that begin with LEAN_ROOM
+MANY = 20_000  # examples that begin with LEAN_ROOM, and into whose working sets mistakes do not go alone
 PRODUCT_LIMIT = 1 << 24  # products of tokens held in memory
 
 
@@ -78,7 +79,8 @@ class DualState:
     def zero(cls, problem: Problem) -> DualState:
         """All mass on the targets: w = 0."""
         batch, n, Y = problem.batch, len(problem.batch), problem.n_labels
-        sets = _empty_sets(np.full(n, LEAN_ROOM if n >= MANY else FIRST_ROOM), batch.lengths)
+        room = np.full(n, LEAN_ROOM if n >= MANY else FIRST_ROOM)
+        sets = _empty_sets(room, batch.lengths, _type_of_products(batch))
         sets.used[:] = 1
         sets.alpha[sets.slot_start[:-1]] = 1.0
         sets.labels[ranges(sets.label_start[:-1], batch.lengths)] = problem.target
@@ -101,7 +103,7 @@ class DualState:
     def grow(self, full: np.ndarray) -> None:
         """Double the room of the marked examples."""
         old, room = self.sets, np.where(full, 2 * self.sets.room, self.sets.room)
-        new = _empty_sets(room, np.diff(old.label_start) // old.room)
+        new = _empty_sets(room, np.diff(old.label_start) // old.room, old.gram.dtype)
         set_kernels.copy_sets(old, new)
         self.sets = new
 
@@ -119,7 +121,7 @@ class DualState:
         return DualState(sets, chain, problem.weight.copy())
 
 
-def _empty_sets(room: np.ndarray, lengths: np.ndarray) -> set_kernels.Sets:
+def _empty_sets(room: np.ndarray, lengths: np.ndarray, of_products: np.dtype[Any]) -> set_kernels.Sets:
     slot_start, label_start, gram_start = starts(room), starts(room * lengths), starts(room**2)
     return set_kernels.Sets(
         room.astype(np.int64),
@@ -130,7 +132,7 @@ def _empty_sets(room: np.ndarray, lengths: np.ndarray) -> set_kernels.Sets:
         alpha=np.zeros(slot_start[-1]),
         loss=np.zeros(slot_start[-1]),
         labels=np.zeros(label_start[-1], np.int16),
-        gram=np.zeros(gram_start[-1]),
+        gram=np.zeros(gram_start[-1], of_products),
     )
 
 
@@ -297,8 +299,9 @@ class Workbench:
         """Add the labellings found to the working sets; marks those that are full."""
         sets = self.state.sets
         spread(
-            set_kernels.insert, which, self.rows, self.goal, sets, self.found, self.w.trans, full, n_jobs=self.n_jobs
-        )
+            set_kernels.insert, which, self.rows, self.goal, sets, self.found, self.w.trans,
+            len(self.hinge) < MANY, full, n_jobs=self.n_jobs,
+        )  # fmt: skip
 
     def sweep(self, which: np.ndarray) -> None:
         """Balance the working sets as they are."""
@@ -344,14 +347,18 @@ Bench = Callable[[Problem, DualState | None, int | None], Workbench]
 _known_rows: WeakKeyDictionary[SequenceBatch, set_kernels.Sequences] = WeakKeyDictionary()
 
 
+def _type_of_products(batch: SequenceBatch) -> np.dtype[Any]:
+    """If all values are 1, products are whole numbers, which 32 bits hold exactly."""
+    return np.dtype(np.float32 if len(batch.values) == 1 and batch.values[0] == 1 else np.float64)
+
+
 def _rows(batch: SequenceBatch, n_jobs: int | None) -> set_kernels.Sequences:
     """The sequences with the products of their tokens, which are kept for as long as the batch is."""
     if batch in _known_rows:
         return _known_rows[batch]
     size = batch.lengths**2
     first = starts(size if size.sum() <= PRODUCT_LIMIT else np.zeros_like(size))
-    binary = len(batch.values) == 1 and batch.values[0] == 1  # whole numbers, which 32 bits hold exactly
-    product = np.empty(first[-1], np.float32 if binary else np.float64)
+    product = np.empty(first[-1], _type_of_products(batch))
     rows = set_kernels.Sequences(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
     if len(product):
         spread(set_kernels.token_products, np.arange(len(batch)), rows, n_jobs=n_jobs)
