@@ -166,7 +166,8 @@ class PathMethod(SequenceLabeller):
             labelled = (X, y) if n_labelled and self.stop_ == "finished" else ([], [])
             calibrate_path(self, labelled, pool or [], dev, ranking.apart)
         if self.keep_models:
-            self.models_ = [replace(self._model(task, p.chain), rules=self.model_.rules) for p in points]
+            kept = {"rules": self.model_.rules, "ranker": self.model_.ranker}
+            self.models_ = [replace(self._model(task, p.chain), **kept) for p in points]
         return self
 
     def _better_path(
