@@ -166,8 +166,8 @@ class PathMethod(SequenceLabeller):
             labelled = (X, y) if n_labelled and self.stop_ == "finished" else ([], [])
             calibrate_path(self, labelled, pool or [], dev, ranking.apart)
         if self.keep_models:
-            kept = {"rules": self.model_.rules, "ranker": self.model_.ranker}
-            self.models_ = [replace(self._model(task, p.chain), **kept) for p in points]
+            rules, ranker = self.model_.rules, self.model_.ranker
+            self.models_ = [replace(self._model(task, p.chain), rules=rules, ranker=ranker) for p in points]
         return self
 
     def _better_path(
