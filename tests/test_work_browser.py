@@ -60,7 +60,7 @@ def label_by_mouse(watched):
 
 
 def next_one(watched, before):
-    watched.page.wait_for_function(f"!document.querySelector('.sequence-head h1')?.textContent.endsWith(' {before}')")
+    wait_for(lambda: not watched.page.text_content(".sequence-head h1").endswith(f" {before}"))
     watched.page.wait_for_selector(".chip")
 
 
