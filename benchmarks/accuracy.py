@@ -4,6 +4,7 @@
     python benchmarks/accuracy.py --no-dev             the same, where nothing is chosen on dev data
     python benchmarks/accuracy.py --table paper        the paper's features and settings
     python benchmarks/accuracy.py --table ablation     what each part contributes
+    python benchmarks/accuracy.py --table ranker       the same models with and without their ranker
 
 n labelled sequences are drawn from the training part, parameters (C, the point of the path, the weight of rules in
 prediction) are chosen on the dev part, and the rest of the training part is reported on; "all" learns from 200 of 300
@@ -19,6 +20,7 @@ import random
 import statistics
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from semistruct import SSVM, AnnealedSSVM, Rules, metrics, read
@@ -73,6 +75,20 @@ class Bench:
         model.model_ = chosen
         free = fewest_mistakes([point["mistakes"] for point in model.path_])
         return {**out, "labels-free": along[free], "last": along[-1], "hindsight": max(along)}
+
+    def ranked(self, method, n, seed):
+        """Under the rules, without a ranker, and what the ranker adds; 1 if there is one."""
+        learn, report = self.draw(n, seed)
+        model = method(C="auto", rules=self.rules)
+        model.calibrates = False
+        pool = {"pool": self.pool.tokens} if method is AnnealedSSVM else {}
+        model.fit(*learn, dev=self.dev, **pool)
+        whole, model.model_ = model.model_, replace(model.model_, ranker=None)
+        bare = scores(model, report)
+        model.model_ = whole
+        full = scores(model, report)
+        gain = {f"{key} gain": full[key] - bare[key] for key in ("rules", "whole")}
+        return {"rules": bare["rules"], "whole": bare["whole"], **gain, "kept": float(whole.ranker is not None)}
 
 
 def scores(model, report):
@@ -165,10 +181,19 @@ def ablation_table(bench, corpus, draws, report):
     )
 
 
+def ranker_table(bench, corpus, draws, report, sizes=None):
+    for n in sizes or SIZES[corpus][1:]:
+        report.table(
+            f"{corpus}, {n} labelled: what the ranker adds",
+            [("supervised", SSVM), ("annealed", AnnealedSSVM)],
+            lambda method, n=n: [bench.ranked(method, n, seed) for seed in range(draws)],
+        )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", choices=list(SIZES), action="append")
-    parser.add_argument("--table", choices=["main", "paper", "ablation"], default="main")
+    parser.add_argument("--table", choices=["main", "paper", "ablation", "ranker"], default="main")
     parser.add_argument("--no-dev", action="store_true", help="choose without labels")
     parser.add_argument("--sizes", type=int, nargs="*", help="numbers of labelled sequences")
     parser.add_argument("--rules", help="a rules file or name instead of that of the corpus")
@@ -181,8 +206,8 @@ def main():
         if args.table == "paper" and corpus != "citations":
             continue
         bench = Bench(corpus, args.rules, not args.no_dev)
-        if args.table == "main":
-            main_table(bench, corpus, args.draws, report, args.sizes)
+        if args.table in ("main", "ranker"):
+            {"main": main_table, "ranker": ranker_table}[args.table](bench, corpus, args.draws, report, args.sizes)
         else:
             {"paper": paper_table, "ablation": ablation_table}[args.table](bench, corpus, args.draws, report)
 

@@ -158,9 +158,8 @@ class PathMethod(SequenceLabeller):
         run.state.extra = {}  # the dual variables of a large pool take much room
         self.explanation_ = explain(task, supervised, self._finish(task, points, judge, run.state), self.n_jobs)
         self.model_ = self._weighed(self.model_, trust, n_labelled, dev)
-        ranking = (
-            self._ranking(task, (X, y)) if self.ranks and n_labelled and can_rank(X, y, self.model_) else NO_RANKING
-        )
+        ranks = self.ranks and n_labelled and can_rank(X, y, self.model_)
+        ranking = self._ranking(task, (X, y)) if ranks else NO_RANKING
         self.model_ = replace(self.model_, ranker=ranking.ranker)
         if self.calibrates:
             labelled = (X, y) if n_labelled and self.stop_ == "finished" else ([], [])
