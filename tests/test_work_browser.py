@@ -207,6 +207,19 @@ def test_a_token_is_split_and_a_note_is_kept(opened, bench):
     assert (made.labels, made.note) == (("year",) * 4, "a <b>note</b>")
 
 
+def test_keys_pressed_right_after_a_dialog_are_not_lost(opened, bench):
+    show(opened, 8)
+    opened.keys("/")
+    opened.page.wait_for_selector("dialog")
+    opened.page.evaluate("""() => {
+        document.querySelector("[aria-label='東, 京']").click();
+        for (const key of ["N", "Enter"]) document.activeElement.dispatchEvent(
+            new KeyboardEvent("keydown", { key, shiftKey: key === "N", bubbles: true }));
+    }""")
+    made = wait_for(lambda: bench.decisions.last.get(8))
+    assert made.labels == (None, "name", "name")
+
+
 def test_all_like_this_is_looked_through_and_can_become_a_rule(opened, bench):
     show(opened, 0)
     opened.keys("*")

@@ -36,13 +36,16 @@ export function plural(n, word, many = word + "s") {
   return `${n.toLocaleString("en")} ${n === 1 ? word : many}`;
 }
 
-/** A dialog that is open until it is closed; gives the element. */
+/** A dialog that is open until it is closed; gives the element. It goes at once: the browser's own `close` waits for
+ *  the next frame, and what is typed before that would go to a dialog nobody sees. */
 export function dialog(title, ...content) {
   const before = document.activeElement;
-  const box = h("dialog", { class: "dialog", "aria-label": title, onclose: () => { box.remove(); before?.focus?.(); } },
-    h("header", {}, h("h2", {}, title),
-      h("button", { class: "quiet", "aria-label": "Close", onclick: () => box.close() }, "✕")),
-    h("div", { class: "dialog-body" }, ...content));
+  const box = h("dialog", { class: "dialog", "aria-label": title,
+    oncancel: (event) => { event.preventDefault(); box.close(); } },
+  h("header", {}, h("h2", {}, title),
+    h("button", { class: "quiet", "aria-label": "Close", onclick: () => box.close() }, "✕")),
+  h("div", { class: "dialog-body" }, ...content));
+  box.close = () => { box.remove(); before?.focus?.(); };
   document.body.append(box);
   box.showModal();
   return box;
