@@ -14,7 +14,6 @@ import warnings
 
 from semistruct import AnnealedSSVM, Rules
 from semistruct.datasets import make_citations
-from semistruct.engines import sharing
 
 LABELLED, REPORTED = 20, 300
 
@@ -25,14 +24,6 @@ def main() -> None:
     parser.add_argument("--actors", type=int, default=2)
     args = parser.parse_args()
     few, pool, test = (make_citations(n, seed=s) for s, n in enumerate((LABELLED, args.n, REPORTED)))
-    made: list[sharing.Sharing] = []
-    bench = sharing.Sharing.bench
-
-    def noted(self, *rest):
-        made.append(self)
-        return bench(self, *rest)
-
-    sharing.Sharing.bench = noted
     found = {}
     for name, engine in (
         ("one process", {"n_jobs": 1}),
@@ -52,8 +43,9 @@ def main() -> None:
         )
     (alone, first), (together, second) = found.values()
     print(f"time {together / alone:.2f} times that of one process, objective {second / first - 1:+.2%}")
-    sent = made[-1].sent
-    print(f"{len(sent)} rounds in {len(made)} calls of the solver, {sent[0] / 1e6:.1f} MB exchanged in each")
+    learned = [row for row in model.history_ if row["step"] == "learn"]
+    rounds, sent = (sum(row[key] for row in learned) for key in ("exchanges", "exchanged"))
+    print(f"{rounds} rounds in {len(learned)} steps of learning, {sent / rounds / 1e6:.1f} MB exchanged in each")
 
 
 if __name__ == "__main__":

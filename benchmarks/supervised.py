@@ -219,6 +219,8 @@ def main():
         corpus, draw, system, value = args.work
         work(corpus, int(draw), system, float(value))
         return
+    if args.by_C and args.corpus:
+        parser.error("--by-C is about citations")
     for corpus in ["citations"] if args.by_C else args.corpus or SCORES:
         if not (DATA / corpus).is_dir():
             sys.exit(f"no corpus at {DATA / corpus}; set SEMISTRUCT_DATA")

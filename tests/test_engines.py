@@ -9,6 +9,7 @@ import socketserver
 import subprocess
 import sys
 import time
+from collections import Counter
 from http.server import BaseHTTPRequestHandler
 from threading import Thread
 
@@ -114,11 +115,15 @@ def test_shards_together_reach_the_optimum_of_one_process(n, C, seed):
 def test_what_is_exchanged_is_told_once(n):
     task = task_of()
     problem = problem_of(task, np.full(len(task.batch), 0.1))
-    learner = SharedLearner(problem.n_labels, 0.05, 1000, 0, 1, sharing=sharing_of(task, n))
+    sharing, asked = sharing_of(task, n), Counter()
+    ask = sharing.members.ask
+    sharing.members.ask = lambda method, *args, **more: (asked.update([method]), ask(method, *args, **more))[1]
+    learner = SharedLearner(problem.n_labels, 0.05, 1000, 0, 1, sharing=sharing)
     chain = learner.solve(problem).state.chain
     told, weights = learner.traffic(), chain.tokens.nbytes + chain.trans.nbytes
-    assert told["exchanges"] == len(learner.sharing.sent) > 0
-    assert told["exchanged"] == (2 * n * weights * told["exchanges"] if n > 1 else weights)
+    assert told["exchanges"] == asked["improve"] + asked["solve"] > 0
+    ways = n * (2 * asked["improve"] + asked["look"] + asked["hinges"]) if n > 1 else 1
+    assert told["exchanged"] == weights * ways
     assert learner.traffic() == {"exchanges": 0, "exchanged": 0}
 
 

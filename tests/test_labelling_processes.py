@@ -124,8 +124,7 @@ def test_nobody_is_left_behind_when_the_reader_stops(at_once):
 PARENT = """
 import os, time
 from process_cases import where
-from semistruct import SSVM, Rules, make_citations, processes
-from semistruct.cli.asking import Answering, Wanted
+from semistruct import processes
 processes.PATIENCE = 0.0
 seen = set()
 def parts():

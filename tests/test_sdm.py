@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import brute
 from semistruct.chain.inference import effective_steps
+from semistruct.features import Encoder
 from semistruct.solvers import sdm
 from semistruct.solvers.sdm import DualState, solve
 from strategies import dense, problem_pairs, problems, random_problem, seeds
@@ -381,3 +382,12 @@ def test_one_shared_value_that_is_not_one():
     problem = random_problem(0)
     problem = replace(problem, batch=replace(problem.batch, values=np.array([0.7])))
     check_feasible(problem, solve(problem, tol=0.1).state)
+
+
+@pytest.mark.parametrize("T", [101, 5001])
+def test_products_of_long_labellings_are_exact(T):
+    """All tokens are alike, and all have the wrong label: then the product is as large as it can be."""
+    encoder = Encoder.for_data([["a"] * T], ("lower", "shape"))
+    problem = sdm.Problem(encoder.fit([["a"] * T]), 2, np.zeros(T, np.int16), np.ones(1), np.ones(T))
+    sets = solve(problem, tol=0.5).state.sets
+    assert int(sets.gram.max()) == 2 * 2 * T**2 + 2 * (T - 1) ** 2

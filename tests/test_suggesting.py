@@ -30,7 +30,7 @@ from semistruct.rules import (
     Words,
 )
 from semistruct.rules.files import dump_rule
-from semistruct.suggesting.choosing import _chosen
+from semistruct.suggesting.choosing import chosen
 from semistruct.suggesting.evidence import SURE, WORTH, Seen, cautious_share
 from semistruct.suggesting.sayings import Sayings
 from semistruct.suggesting.structure import structure
@@ -341,11 +341,11 @@ def test_what_is_implied(said, rule, implied):
 @given(seens(), st.data())
 def test_nothing_is_suggested_that_is_said(seen, data):
     known = Rules([built(rule) for rule in data.draw(st.lists(descriptions(LABELS), max_size=4))])
-    found = _chosen(seen, known)
+    found = chosen(seen, known)
     everywhere = [*seen.X, *seen.pool]
     for one in found:
         assert not Sayings(everywhere, LABELS, known).imply(one.rule)
-    again = _chosen(seen, Rules([*known, *(one.rule for one in found)]))
+    again = chosen(seen, Rules([*known, *(one.rule for one in found)]))
     texts = {str(dump_rule(one.rule)) for one in found}
     assert texts.isdisjoint(str(dump_rule(one.rule)) for one in again)
 
@@ -356,7 +356,7 @@ def test_no_suggestion_follows_from_those_that_are_made_before_it(seen):
     candidates = [one.rule for one in (*structure(seen), *vocabulary(seen))]
     place = {str(dump_rule(rule)): i for i, rule in enumerate(candidates)}
     for certain in (True, False):
-        kept = [one.rule for one in _chosen(seen, Rules([])) if one.certain == certain]
+        kept = [one.rule for one in chosen(seen, Rules([])) if one.certain == certain]
         kept = sorted((rule for rule in kept if str(dump_rule(rule)) in place), key=lambda r: place[str(dump_rule(r))])
         for i, rule in enumerate(kept):  # rules that became one are not among the candidates
             assert not Sayings([*seen.X, *seen.pool], LABELS, kept[:i]).imply(rule)
@@ -376,7 +376,7 @@ def test_the_file_reads_as_the_same_rules(seen, names):
     rename = dict(zip(LABELS, names, strict=True))
     y, found = ([[rename[z] for z in row] for row in rows] for rows in (seen.y, seen.found))
     renamed = Seen(seen.X, y, seen.pool, found, [1 - row for row in seen.doubt], names)
-    suggested = Suggestions(_chosen(renamed, Rules([])), tuple(names), len(y), len(found), True)
+    suggested = Suggestions(chosen(renamed, Rules([])), tuple(names), len(y), len(found), True)
     text = suggested.to_yaml()
     assert Rules.from_text(text) == suggested.rules
     every = [one.rule for one in suggested.found]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from semistruct._version import __version__
 
 if TYPE_CHECKING:
+    from semistruct.advising import suggest
     from semistruct.corpus import Corpus, Example
     from semistruct.datasets import make_apartments, make_citations
     from semistruct.features import Features
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from semistruct.metrics import evaluate, scorer
     from semistruct.picking import pick
     from semistruct.rules import Rules
-    from semistruct.suggesting import suggest
     from semistruct.tokens import tokenize
 
 _NAMES = {
@@ -53,7 +53,7 @@ _NAMES = {
     "metrics": "evaluate scorer",
     "picking": "pick",
     "rules": "Rules",
-    "suggesting": "suggest",
+    "advising": "suggest",
     "tokens": "tokenize",
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -68,11 +69,10 @@ class Example:
         _check_names(self.labels or ())
 
     def labelled(self, best: Labelling, n_best: list[Labelling] | None = None) -> Example:
-        """The same sequence with the labels of a model; what was checked before is not checked again."""
+        """The same sequence with the labels of a model; its tokens are not checked again."""
+        check_labels(best.labels, len(self.tokens), "")
         _check_names(best.labels)
-        out = object.__new__(Example)
-        for name in self.__slots__:
-            object.__setattr__(out, name, getattr(self, name))
+        out = copy(self)  # does not call __post_init__
         for name, value in (("labels", best.labels), ("confidence", best.confidence), ("n_best", n_best)):
             object.__setattr__(out, name, value)
         return out

@@ -84,11 +84,12 @@ def improve_bits(which, rows, goal, sets, w, bits, aux, balancing):
             continue
         here, phi = set_kernels.labellings(sets, i, b - a, n), slot_bits(i, a, b - a, bits, sets)
         alpha, loss = set_kernels.masses(sets, i, n)
-        v, gram = np.empty(phi.shape[1]), set_kernels.slot_gram(sets, i)[:n, :n].copy()
+        v, gram, products = np.empty(phi.shape[1]), np.empty((n, n)), set_kernels.slot_gram(sets, i)
         settle(alpha, phi, mu, v)
         losses(phi, v, mu, loss)
         for s in range(n):
             for r in range(n):
+                gram[s, r] = products[s, r]
                 for k in range(len(v)):
                     gram[s, r] += mu / (4 * C) * phi[s, k] * phi[r, k]
         where, edges = kernels.disagreement(here)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from semistruct.cli.leaving import INTERRUPTED, safe_imports
@@ -32,11 +34,21 @@ def _run(argv: list[str] | None) -> None:
     from semistruct.cli.compiling import telling
     from semistruct.cli.ending import prompt_end, watched_output
 
-    gc.set_threshold(50_000)  # looking for cycles among very many tokens takes long and finds nothing
-    with warnings.catch_warnings(), telling() as teller, prompt_end(lambda: teller.depth > 0):
+    with warnings.catch_warnings(), few_collections(), telling() as teller, prompt_end(lambda: teller.depth > 0):
         warnings.showwarning = _tell
         with watched_output():
             app(argv, prog_name="semistruct")
+
+
+@contextmanager
+def few_collections() -> Iterator[None]:
+    """Looking for cycles among very many tokens takes long and finds nothing."""
+    usual = gc.get_threshold()
+    gc.set_threshold(50_000, *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def _tell(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -105,6 +105,9 @@ def train(
         Path | None, Option("--dev", "-d", help="dev data: labelled sequences to choose parameters on")
     ] = None,
     rules: RulesFile = None,
+    no_rules: Annotated[
+        bool, Option("--no-rules", help="use no rules, not even those that the labelled sequences suggest")
+    ] = False,
     method: Annotated[
         str | None,
         Option(
@@ -156,7 +159,7 @@ def train(
     params = {
         "C": None if c is None else training.value_of(c),
         "features": features,
-        "rules": rules_of(rules),
+        "rules": rules_of(rules, none=no_rules),
         "select": select,
         "metric": metric,
         "random_state": seed,
@@ -195,7 +198,9 @@ def predict(
     ] = False,
     n_best: Annotated[
         int | None,
-        Option(min=1, help="give this many labellings of each sequence with their scores (needs --to jsonl)"),
+        Option(
+            min=1, max=10_000, help="give this many labellings of each sequence with their scores (needs --to jsonl)"
+        ),
     ] = None,
     *,
     writing: Writing,

@@ -200,10 +200,8 @@ class Obeying:
 
     def obeyed(self) -> Rules | bool:
         """The rules of the file, those of the model (True), or none (False)."""
-        if self.rules is not None and self.no_rules:
-            raise ParameterError("--rules (-r) and --no-rules are both given; use one of them")
-        found = rules_of(self.rules)
-        return not self.no_rules if found is None else found
+        found = rules_of(self.rules, none=self.no_rules)
+        return not self.no_rules and (True if found is None else found)
 
     def loaded(self, model: Path) -> Any:
         """The estimator in a model file."""
@@ -308,11 +306,16 @@ def check_engine(engine: str | None) -> None:
         cluster.check_engine(engine)
 
 
-def rules_of(path: str | None) -> Rules | None:
-    if path is None:
+def rules_of(path: str | None, *, none: bool = False) -> Rules | None:
+    """The rules of a file; None if none are given, an empty list if none are wanted."""
+    if path is None and not none:
         return None
+    if path is not None and none:
+        raise ParameterError("--rules (-r) and --no-rules are both given; use one of them")
     from semistruct.cli.kinds import check_rules
     from semistruct.rules import Rules
 
+    if path is None:
+        return Rules([])
     check_rules(path)
     return Rules.from_file(path)

@@ -37,7 +37,7 @@ def suggest(
     as_json: AsJson = False,
 ) -> None:
     """Suggest rules that the labelled data and the pool speak for, as a rules file to look through."""
-    from semistruct.suggesting import suggest as suggestions
+    from semistruct.advising import suggest as suggestions
 
     check_writable(output)
     refuse_overwriting(output, [labelled, *(pool or []), model, rules])

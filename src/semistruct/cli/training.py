@@ -77,7 +77,7 @@ def train(
     check_writable(beside.plot, plot=True)
     if beside.plot is not None and beside.plot.resolve() == output.resolve():
         raise DataError.at(output, None, "cannot be both the model and the plot")
-    from_rules = issubclass(chosen, PathMethod) and params["rules"] is not None
+    from_rules = issubclass(chosen, PathMethod) and bool(params["rules"])
     for corpus in filter(None, (data.labelled, data.dev)):
         if corpus is data.labelled and from_rules and not corpus.label_set:
             continue
@@ -112,6 +112,7 @@ def train(
     }
     learned |= {part.attribute.rstrip("_"): getattr(estimator, part.attribute) for part in chosen.reports}
     learned["trust"] = estimator.trust_
+    learned["suggested"] = len(getattr(estimator, "rules_", None) or ()) if params["rules"] is None else 0
     ranker = estimator.model_.ranker
     learned["ranking"] = None if ranker is None else ranker.text
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
@@ -142,7 +143,7 @@ def _scores(estimator: Any, data: Data) -> dict[str, dict[str, float | None]]:
     parts = {"train": (data.labelled, False)} if data.labelled.label_set else {}
     if data.dev is not None:
         parts["dev"] = (data.dev, False)
-        if estimator.model_.rules is not None:
+        if estimator.model_.rules:
             parts["dev, under the rules"] = (data.dev, True)
     found = {
         name: metrics.standing(corpus.labels, estimator.predict(corpus.tokens, rules=rules), estimator.metric)
@@ -285,6 +286,10 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
     if broken:
         yield "sequences of the pool that break each rule: with the supervised model, and after learning:"
         yield table(BEFORE, [(row["rule"], str(row["before"]), str(row["after"])) for row in _most(broken, "before")])
+    if result["suggested"]:
+        rules = "the rule" if result["suggested"] == 1 else f"the {result['suggested']} rules"
+        yield f"no rules were given, so {rules} that the labelled sequences suggest took their place"
+        yield "(`semistruct suggest` writes them to a file that you can improve and give with -r)"
     yield from _weights(result["trust"])
     for part in method.reports:
         if rows := result[part.attribute.rstrip("_")]:

@@ -28,12 +28,14 @@ from semistruct.rules import Rules
 
 PATIENCE = 5.0  # seconds until a cluster must have answered
 AHEAD = 2  # parts under way for each core
+CHANGING = frozenset({"begin", "solve", "improve", "restore"})  # what the successor of a lost actor has to do again
 STARTS = 3  # of an actor, until its loss is taken for a fault of its own
 INSTALL = "Ray is not installed: pip install 'semistruct[ray]'"
 QUIET: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
 STAYS_HERE: dict[str, Any] = {"include_dashboard": False, **QUIET}
 ON_LOOPBACK = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"  # 0: Ray started here listens on the loopback only, on Linux too
-PING = "/ray.rpc.RayletDriver/ClusterInfo"
+LOOPBACK = ("127.0.0.1", "::1")
+CLUSTER_INFO, PING = "/ray.rpc.RayletDriver/ClusterInfo", b"\x08\x06"  # a message of type 6
 
 
 Kept = TypeVar("Kept")
@@ -78,10 +80,15 @@ def connected(engine: str) -> Iterator[Any]:
         except Exception as err:
             problem = "cannot start Ray" if engine == "ray" else "cannot connect to the Ray cluster"
             raise EngineError(f"{engine}: {problem}: {_first_line(err)}") from None
+        if engine == "ray" and ray.util.get_node_ip_address() not in LOOPBACK:
+            problem = f"ray was imported before {ON_LOOPBACK}=0 was set, so it can be reached from the network"
+            warnings.warn(problem, stacklevel=3)
     try:
         yield ray
     except ray.exceptions.RayTaskError:
         raise  # an error in the data or the code, not one of Ray
+    except BrokenPipeError:
+        raise  # of the output
     except (ray.exceptions.RayError, ConnectionError) as err:
         raise EngineError(f"{engine}: the Ray cluster failed: {_first_line(err)}") from None
     finally:
@@ -104,7 +111,7 @@ def _check_answers(address: str) -> None:
         raise EngineError(INSTALL.replace("Ray", "the client of Ray", 1)) from None
     with grpc.insecure_channel(where, options=[("grpc.enable_http_proxy", 0)]) as channel:
         try:
-            channel.unary_unary(PING)(b"", timeout=PATIENCE)
+            channel.unary_unary(CLUSTER_INFO)(PING, timeout=PATIENCE)
         except grpc.RpcError as err:
             code, codes = err.code(), grpc.StatusCode
             if os.environ.get("RAY_USE_TLS", "0") != "0":
@@ -138,7 +145,7 @@ class Actors:
         calls = [(method, (*shared, *(each[k] if each else ()))) for k in range(len(self))]
         asked = [self._send(k, call) for k, call in enumerate(calls)]
         found = [self._answer(k, calls[k], ref) for k, ref in enumerate(asked)]
-        for k, call in enumerate(calls):
+        for k, call in enumerate(calls if method in CHANGING else ()):
             self._since[k].append(call)
         return found
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,16 +43,16 @@ def shares(task: Task, n: int) -> list[np.ndarray]:
 class Sharing:
     """A task whose sequences are with members: matches and learns with their help.
 
-    own   the sequences of each
-    sent  bytes of weights that went to and fro in each round of learning
-    told  rounds that `SharedLearner.traffic` has told of
+    own     the sequences of each
+    rounds  of learning, since `SharedLearner.traffic` was last asked
+    sent    bytes of weights that went to and fro in them
     """
 
     task: Task
     own: list[np.ndarray]
     members: Members
-    sent: list[int] = field(default_factory=list)
-    told: int = 0
+    rounds: int = 0
+    sent: int = 0
 
     def tokens_of(self, which: np.ndarray) -> np.ndarray:
         """The places of the tokens of sequences."""
@@ -129,7 +129,8 @@ class SharedBench:
         each = [(place[some], self.inner_tol, n, self.rounds) for some in mine]
         found = self.members.ask("improve", weights, each=each)
         self.viterbi += len(which)
-        self.sharing.sent.append(2 * n * weights.nbytes)
+        self.sharing.rounds += 1
+        self.sharing.sent += 2 * n * weights.nbytes
         for some, (change, part) in zip(mine, found, strict=True):
             self.state.chain.tokens[:] += change.tokens
             self.state.chain.trans[:] += change.trans
@@ -138,7 +139,7 @@ class SharedBench:
     def look(self, which: np.ndarray) -> np.ndarray:
         """The parts of the duality gap of all sequences."""
         gap = np.empty(len(which))
-        for own, found in zip(self.sharing.own, self.members.ask("look", Weights.of(self.state.chain)), strict=True):
+        for own, found in zip(self.sharing.own, self._asked("look"), strict=True):
             self.hinge[own], gap[own], self.lost[own] = found
         self.viterbi += len(which)
         return gap
@@ -146,11 +147,16 @@ class SharedBench:
     def hinges(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
         """The hinge losses at scale * w, and the losses of the labellings that attain them."""
         hinge, loss = np.empty_like(self.hinge), np.empty_like(self.hinge)
-        found = self.members.ask("hinges", Weights.of(self.state.chain), scale)
-        for own, part in zip(self.sharing.own, found, strict=True):
-            hinge[own], loss[own] = part
+        for own, found in zip(self.sharing.own, self._asked("hinges", scale), strict=True):
+            hinge[own], loss[own] = found
         self.viterbi += len(hinge)
         return hinge, loss
+
+    def _asked(self, method: str, *args: Any) -> list[Any]:
+        """What members answer who get the weights and give none back."""
+        weights = Weights.of(self.state.chain)
+        self.sharing.sent += len(self.members) * weights.nbytes
+        return self.members.ask(method, weights, *args)
 
     def losses(self) -> np.ndarray:
         return self.lost
@@ -192,9 +198,9 @@ class SharedLearner(MarginLearner):
     def traffic(self) -> dict[str, int]:
         """How many rounds of learning there were since this was last asked, and the bytes exchanged in them."""
         assert self.sharing is not None
-        new = self.sharing.sent[self.sharing.told :]
-        self.sharing.told += len(new)
-        return {"exchanges": len(new), "exchanged": sum(new)}
+        told = {"exchanges": self.sharing.rounds, "exchanged": self.sharing.sent}
+        self.sharing.rounds = self.sharing.sent = 0
+        return told
 
     def solve(self, problem: Problem, *, tol: float | None = None, start: Any = None, bench: Any = None) -> Solution:
         """Train on complete labels; a single member does all of it by itself, `start` being weights that are near."""
@@ -206,7 +212,8 @@ class SharedLearner(MarginLearner):
         near = None if start is None else Weights.of(start)
         each = [(problem.target, problem.weight, problem.cost, problem.n_labels, near, limits)]
         weights, history, stop = members.ask("solve", each=each)[0]
-        self.sharing.sent.append(weights.nbytes + (near.nbytes if near else 0))
+        self.sharing.rounds += 1
+        self.sharing.sent += weights.nbytes + (near.nbytes if near else 0)
         return Solution(SharedState(weights.chain(), members), history, stop)  # type: ignore[arg-type]
 
 

@@ -36,12 +36,12 @@ class Vocabulary(dict[str, int]):
     def __init__(self, names: Iterable[str] = (), widths: Mapping[str, int] | None = None) -> None:
         super().__init__((name, v) for v, name in enumerate(names))
         self.widths = dict(widths or {})
-        self._table = NameTable(())
+        self._table: NameTable | None = None
 
     @property
     def table(self) -> NameTable:
         """The same names, to look up very many."""
-        if self._table.n != len(self):
+        if self._table is None or self._table.n != len(self):
             self._table = NameTable(self)
         return self._table
 

@@ -125,7 +125,7 @@ def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -
     seed = seed_from(method.random_state)
     size = min(max(len(pool) // SHARE_OF_POOL, LEAST), MOST)
     some = np.random.default_rng(seed).permutation(len(pool))[:size]
-    rules = Rules(list(method.rules or ()), method.model_.labels)  # a part may have labels that no other has
+    rules = Rules(list(method.rules_ or ()), method.model_.labels)  # a part may have labels that no other has
     wanted = {"select": "last", "rounds": 1, "C": getattr(method, "C_", None), "rules": rules, "engine": None}
     settings = {name: value for name, value in wanted.items() if name in method.get_params(deep=False)}
     for part in parts_of(len(whole), seed, costly=True):

@@ -232,7 +232,7 @@ class SequenceLabeller(BaseEstimator):
         """The model with its rules, which weigh in prediction as far as they are trusted."""
         strength = best_strength(trust, model, n_labelled, dev, self.metric, self.n_jobs)
         self.trust_ = trust.rows(strength)
-        return model if self.rules is None else replace(model, rules=trust.weighted(strength))
+        return model if self.rules is None and not len(trust.rules) else replace(model, rules=trust.weighted(strength))
 
     def _to_obey(self, rules: bool | Rules) -> Rules | None:
         check_is_fitted(self, "model_")

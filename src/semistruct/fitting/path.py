@@ -33,8 +33,9 @@ from semistruct.fitting.explanation import explain
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
 from semistruct.fitting.measure import Measure
+from semistruct.fitting.own_rules import own_rules
 from semistruct.fitting.points import Judge, Point
-from semistruct.fitting.ranked import FEW_PARTS, NO_RANKING, Ranking, can_rank, complete, learn_ranking
+from semistruct.fitting.ranked import FEW_PARTS, NO_RANKING, Ranking, can_rank, complete, is_ruled, learn_ranking
 from semistruct.fitting.runs import Kept, Run
 from semistruct.fitting.sampling import sample_of
 from semistruct.fitting.state import State
@@ -58,7 +59,8 @@ class PathMethod(SequenceLabeller):
 
     Parameters
     ----------
-    rules : the rules
+    rules : the rules; by default those that the labelled sequences suggest (see `semistruct.suggest`), `Rules([])` for
+        none
     select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
         fewest known mistakes (see `semistruct.fitting.points`), the supervised start if there are no rules; "last";
         "auto": "dev" if there is dev data, else "labels-free".  The supervised start is a point too, so that a pool
@@ -73,6 +75,7 @@ class PathMethod(SequenceLabeller):
     ----------
     model_ : labels, features and weights of the chosen point
     labels_ : the labels of the sequences without labels at the chosen point, those of X (y is None) first
+    rules_ : the rules, given or suggested; None if there are none
     C_, search_ : as for `SupervisedMethod`
     history_ : list of dicts, one per half-step; `seconds` since the path began, `spent` on the half-step
     path_ : list of dicts, one per point: where it is, dev_score (the metric), dev_accuracy, mistakes, chosen
@@ -135,8 +138,11 @@ class PathMethod(SequenceLabeller):
         held_out = DevData.of(dev, task.encoder, task.labels)
         _warn_of_overlap(X, y, dev)
         start = State(self._start(task, held_out))
-        sample = sample_of(task, self.rules, seed_from(self.random_state)) if self.samples else task
-        trust = Trust.of(self.rules, [(X, y), dev], labels).doubted(sample, start.chain, self.n_jobs)
+        self.rules_ = self.rules
+        if self.rules is None:
+            self.rules_ = own_rules((X, y), task, start.chain, guarded=select == "dev", n_jobs=self.n_jobs)
+        sample = sample_of(task, self.rules_, seed_from(self.random_state)) if self.samples else task
+        trust = Trust.of(self.rules_, [(X, y), dev], labels).doubted(sample, start.chain, self.n_jobs)
         trust.warn()
         strength = strength_by_labels(n_labelled)
         matched = self._matched_rules(self._trusted(trust.believed(), strength), labels)
@@ -149,7 +155,8 @@ class PathMethod(SequenceLabeller):
         stages = self._stages(task)[self.part_of_path]
         run, supervised = Run(start, self.axis, stages, watch), start.chain
         kept = Kept(checkpoint, resume, self, held_out)
-        compares = not self.begins and 0 < n_labelled <= self.few and select != "last"
+        may_compare = self.rules is not None and select != "last"
+        compares = may_compare and not self.begins and 0 < n_labelled <= self.few
         other = (
             partial(self._other_start, sample, judge, trust.believed(), strength) if compares or self.begins else None
         )
@@ -158,7 +165,7 @@ class PathMethod(SequenceLabeller):
         run.state.extra = {}  # the dual variables of a large pool take much room
         self.explanation_ = explain(task, supervised, self._finish(task, points, judge, run.state), self.n_jobs)
         self.model_ = self._weighed(self.model_, trust, n_labelled, dev)
-        ranks = self.ranks and n_labelled and can_rank(X, y, self.model_)
+        ranks = self.ranks and n_labelled and can_rank(X, y, self.rules)
         ranking = self._ranking(task, (X, y)) if ranks else NO_RANKING
         self.model_ = replace(self.model_, ranker=ranking.ranker)
         if self.calibrates:
@@ -296,7 +303,7 @@ class PathMethod(SequenceLabeller):
             found = learned_without(learner, batch, known, self.C_ * weight, parts) if self.stop_ == "finished" else ()
             models = ((Model(task.labels, task.encoder, chain), part) for part, chain in found)
             asked = [Asked.of(model, data, [whole[i] for i in part]) for model, part in models]
-            return learn_ranking(self.model_, asked, self.n_jobs)
+            return learn_ranking(self.model_, asked, is_ruled(self.rules), self.n_jobs)
         except KeyboardInterrupt:
             self.stop_ = "interrupted"
             return NO_RANKING

@@ -20,6 +20,7 @@ from semistruct.labels import scheme_of
 from semistruct.model import Model
 from semistruct.ranking.learning import Lists, learn
 from semistruct.ranking.ranker import SIZE, Ranker
+from semistruct.rules import Rules
 
 LEAST, LEAST_RULED = 50, 20  # labelled sequences, without and with rules
 PROOF, PROOF_RULED = 1.0, -2.0  # see `semistruct.ranking.learning.helps`
@@ -48,17 +49,17 @@ class Ranking:
 NO_RANKING = Ranking(None, {})
 
 
-def can_rank(X: Sequence[Any], y: Sequence[Any], model: Model) -> bool:
+def can_rank(X: Sequence[Any], y: Sequence[Any], given: Rules | None) -> bool:
     """Whether there are words, and complete labels of enough sequences."""
-    return len(complete(y)) >= (LEAST_RULED if _is_ruled(model) else LEAST) and form_of(X) == "tokens"
+    return len(complete(y)) >= (LEAST_RULED if is_ruled(given) else LEAST) and form_of(X) == "tokens"
 
 
-def _is_ruled(model: Model) -> bool:
-    """Whether there are rules for single sequences.
+def is_ruled(given: Rules | None) -> bool:
+    """Whether rules for single sequences were given.
 
     Where these sort out what makes no sense, a ranker helps already with few labels, too few to prove it.
     """
-    return any(rule.level == "instance" for rule in model.rules or ())
+    return any(rule.level == "instance" for rule in given or ())
 
 
 def complete(y: Sequence[Any]) -> list[int]:
@@ -66,8 +67,11 @@ def complete(y: Sequence[Any]) -> list[int]:
     return [i for i, row in enumerate(y) if row is not None and None not in row]
 
 
-def learn_ranking(model: Model, asked: Iterable[Asked], n_jobs: int | None) -> Ranking:
-    """A ranker for the model under its rules; `asked` are models that have not learned from their sequences."""
+def learn_ranking(model: Model, asked: Iterable[Asked], ruled: bool, n_jobs: int | None) -> Ranking:
+    """A ranker for the model under its rules; `asked` are models that have not learned from their sequences.
+
+    ruled  see `is_ruled`
+    """
     held = [one.take(complete(one.y)) for one in asked]
     if len(held) == 1:
         rows = np.arange(min(len(held[0].y), MOST))
@@ -82,7 +86,7 @@ def learn_ranking(model: Model, asked: Iterable[Asked], n_jobs: int | None) -> R
     lists = Lists.of(X, y, found, scheme_of(model.labels))
     ends = np.cumsum([0, *(len(one.y) for one in held)])
     parts = [np.arange(a, b) for a, b in pairwise(ends)]
-    learned = learn(lists, parts, SIZE, PROOF_RULED if _is_ruled(model) else PROOF)
+    learned = learn(lists, parts, SIZE, PROOF_RULED if ruled else PROOF)
     if learned is None:
         return NO_RANKING
     pairs = zip(held, learned.without, strict=True)

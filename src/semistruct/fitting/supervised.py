@@ -29,7 +29,7 @@ from semistruct.fitting.data import (
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
 from semistruct.fitting.measure import Measure
-from semistruct.fitting.ranked import FEW_PARTS, can_rank, learn_ranking
+from semistruct.fitting.ranked import FEW_PARTS, can_rank, is_ruled, learn_ranking
 from semistruct.fitting.trust import Trust
 from semistruct.model import Model
 from semistruct.params import check_params, seed_from
@@ -121,9 +121,9 @@ class SupervisedMethod(SequenceLabeller):
             for part, chain in found:
                 yield Asked.of(Model(labels, encoder, chain), (X, y), part.tolist())
 
-        if self.ranks and can_rank(X, y, self.model_):
+        if self.ranks and can_rank(X, y, self.rules):
             asked = list(without())
-            ranking = learn_ranking(self.model_, asked, self.n_jobs)
+            ranking = learn_ranking(self.model_, asked, is_ruled(self.rules), self.n_jobs)
             self.model_ = replace(self.model_, ranker=ranking.ranker)
             without = partial(ranking.apart, asked)
         if self.calibrates:

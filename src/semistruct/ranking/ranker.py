@@ -89,7 +89,7 @@ class Ranker:
     ) -> tuple[np.ndarray, np.ndarray]:
         """The labellings found (k, n_tokens) and their scores (n, k), ranked once more.
 
-        Those beyond `size`, or too far below the best, stay behind the others.
+        Those beyond `size`, or too far below the best, stay behind the others, with no higher score.
         """
         names = np.array(labels, object)
         parts = Parts(scheme_of(labels), lambda found: sum([self.weights.get(name, 0.0) for name in found]))
@@ -99,7 +99,7 @@ class Ranker:
             total = found[1][i, :n] + [sum(row) for row in parts.of(X[i], names[found[0][:n, a:b]].tolist())]
             beyond = (np.arange(n) >= self.size) | (found[1][i, :n] < found[1][i, 0] - WITHIN)
             order = np.lexsort((-total, beyond))
-            paths[:n, a:b], scores[i, :n] = found[0][order, a:b], total[order]
+            paths[:n, a:b], scores[i, :n] = found[0][order, a:b], np.minimum.accumulate(total[order])
         return paths, scores
 
     def to_dict(self) -> dict[str, Any]:

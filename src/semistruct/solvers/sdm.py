@@ -44,6 +44,7 @@ LOOKS = 5  # at most, for the best scale of w
 SCALES, SCALE_STEP = (0.5, 2.0), 1e-4  # it is looked for between these, to within this
 FIRST_ROOM, LEAN_ROOM = 8, 4  # slots per working set to begin with; doubled for the examples that need it
 MANY = 20_000  # examples that begin with LEAN_ROOM, and into whose working sets mistakes do not go alone
+MANY_TOKENS = 1_000_000  # likewise: sets with single mistakes are several times as large
 PRODUCT_LIMIT = 1 << 24  # products of tokens held in memory
 
 
@@ -80,7 +81,7 @@ class DualState:
         """All mass on the targets: w = 0."""
         batch, n, Y = problem.batch, len(problem.batch), problem.n_labels
         room = np.full(n, LEAN_ROOM if n >= MANY else FIRST_ROOM)
-        sets = _empty_sets(room, batch.lengths, _type_of_products(batch))
+        sets = _empty_sets(room, batch.lengths, _type_of_gram(batch))
         sets.used[:] = 1
         sets.alpha[sets.slot_start[:-1]] = 1.0
         sets.labels[ranges(sets.label_start[:-1], batch.lengths)] = problem.target
@@ -272,6 +273,7 @@ class Workbench:
         self.w = set_kernels.W(chain.tokens, chain.trans, chain.step)
         self.found = np.empty(problem.batch.n_tokens, np.int16)
         self.hinge, self.mean, self.apart = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.singly = n < MANY and problem.batch.n_tokens < MANY_TOKENS
         self.inner_tol = 0.0
         self.viterbi = 0
 
@@ -300,7 +302,7 @@ class Workbench:
         sets = self.state.sets
         spread(
             set_kernels.insert, which, self.rows, self.goal, sets, self.found, self.w.trans,
-            len(self.hinge) < MANY, full, n_jobs=self.n_jobs,
+            self.singly, full, n_jobs=self.n_jobs,
         )  # fmt: skip
 
     def sweep(self, which: np.ndarray) -> None:
@@ -348,8 +350,15 @@ _known_rows: WeakKeyDictionary[SequenceBatch, set_kernels.Sequences] = WeakKeyDi
 
 
 def _type_of_products(batch: SequenceBatch) -> np.dtype[Any]:
-    """If all values are 1, products are whole numbers, which 32 bits hold exactly."""
+    """If all values are 1, products of tokens are whole numbers, which 32 bits hold exactly."""
     return np.dtype(np.float32 if len(batch.values) == 1 and batch.values[0] == 1 else np.float64)
+
+
+def _type_of_gram(batch: SequenceBatch) -> np.dtype[Any]:
+    """Products of labellings of T tokens are whole numbers too, of at most 2 T (features + 2 T)."""
+    tokens, features = batch.lengths, np.diff(batch.indptr[batch.offsets])
+    exact = (2 * tokens * (features + 2 * tokens)).max(initial=0) <= 2**24
+    return _type_of_products(batch) if exact else np.dtype(np.float64)
 
 
 def _rows(batch: SequenceBatch, n_jobs: int | None) -> set_kernels.Sequences:

@@ -247,8 +247,8 @@ def offer(i, rows, goal, sets, path, trial, full):
 
 
 @kernel
-def insert(which, rows, goal, sets, found, trans, apart, full):
-    """Put the labellings `found` into the working sets, and, if `apart`, each of their stretches of wrong labels alone.
+def insert(which, rows, goal, sets, found, trans, singly, full):
+    """Put the labellings `found` into the working sets, and, if `singly`, each of their stretches of wrong labels.
 
     Losses and psi of the stretches add up to those of the whole, so that with them a working set can weigh each mistake
     by itself.  Marks in full (n,) the examples that have no room.
@@ -262,7 +262,7 @@ def insert(which, rows, goal, sets, found, trans, apart, full):
         drop_empty(i, T, sets)
         full[i] = False
         offer(i, rows, goal, sets, path, trial, full)
-        if not apart:
+        if not singly:
             continue
         alone, begin = path.copy(), 0
         copy(target, alone)

@@ -3,8 +3,3 @@
 `structure` and `words` propose rules, `evidence` counts how often they hold, `sayings` tells what is said already,
 `choosing` keeps the best and sorts them, and `suggestions` makes a rules file of them.
 """
-
-from semistruct.suggesting.choosing import suggest
-from semistruct.suggesting.suggestions import Suggestion, Suggestions
-
-__all__ = ["Suggestion", "Suggestions", "suggest"]

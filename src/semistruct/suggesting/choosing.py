@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
-from typing import Any
 
-from semistruct.corpus import listed
-from semistruct.errors import DataError, ParameterError, quoted
-from semistruct.features.encoder import form_of
-from semistruct.fitting.data import check_data
-from semistruct.fitting.labeller import SequenceLabeller
-from semistruct.methods.ssvm import SSVM
 from semistruct.rules import (
     AtMostOnce,
     ChangeOnlyOn,
@@ -30,7 +23,7 @@ from semistruct.rules.files import dump_rule
 from semistruct.suggesting.evidence import Evidence, Seen
 from semistruct.suggesting.sayings import Sayings
 from semistruct.suggesting.structure import MOSTLY, OFTEN, Candidate, made, structure
-from semistruct.suggesting.suggestions import Suggestion, Suggestions
+from semistruct.suggesting.suggestions import Suggestion
 from semistruct.suggesting.words import vocabulary
 
 HABITS = (AtMostOnce, ChangeOnlyOn, Order, StartsWith)
@@ -47,69 +40,8 @@ JOINED: dict[type[Rule], str] = {
 MENTIONED = 20
 """How many doubtful rules are mentioned at most."""
 
-Show = Callable[[str], None]
 
-
-def suggest(
-    X: Sequence[Any],
-    y: Sequence[Sequence[str | None] | None],
-    *,
-    pool: Sequence[Any] | None = None,
-    model: SequenceLabeller | None = None,
-    rules: Rules | None = None,
-    show: Show | None = None,
-) -> Suggestions:
-    """Suggest rules from sequences X with labels y, and from what a model sees in a pool.
-
-    Sequences whose labels are not all known count as pool.
-
-    pool   sequences without labels
-    model  a fitted estimator; default: an `SSVM` trained on the labelled sequences
-    rules  what is known already, and not suggested again
-    show   called with a few words when a new step begins
-
-    Examples
-    --------
-    >>> X = [["Ann", "Lee", "1984"], ["Bo", "Fox", "1987"]] * 5
-    >>> found = suggest(X, [["name", "name", "year"]] * 10)
-    >>> print(found.rules.rules[0].text)
-    starts with name
-    """
-    show = show or (lambda text: None)
-    X, y = check_data(X, y)
-    whole = [row is not None and len(row) > 0 and None not in row for row in y]
-    free = [x for x, known in zip(X, whole, strict=True) if not known] + ([] if pool is None else listed(pool, "pool"))
-    X, y = ([one for one, known in zip(rows, whole, strict=True) if known] for rows in (X, y))
-    _check(X, model, rules)
-    if model is None:
-        show("learning a model")
-        own = SSVM()
-        own.calibrates = False
-        estimator: SequenceLabeller = own.fit(X, y)
-    else:
-        estimator = model
-    labels = (rules or Rules([])).all_labels({*chain.from_iterable(y), *estimator.classes_})
-    show("labelling the pool")
-    labelled_by_model = estimator.predict(free)
-    margins = [one.token for one in estimator.model_.sureness(free, labelled_by_model, estimator.n_jobs)]
-    seen = Seen(X, y, free, labelled_by_model, margins, labels)
-    show("looking for rules")
-    found = _chosen(seen, rules or Rules([])) if len(labels) > 1 else []
-    return Suggestions(found, labels, len(X), len(free), model is None)
-
-
-def _check(X: list[Any], model: Any, rules: Any) -> None:
-    if not X:
-        raise DataError("no sequence is fully labelled, so there is nothing to learn rules from")
-    if form_of(X) != "tokens":
-        raise DataError("rules can be suggested for labelled tokens only, but this data holds features")
-    if model is not None and not isinstance(model, SequenceLabeller):
-        raise ParameterError(f"model={quoted(model)}: expected a fitted estimator of semistruct")
-    if rules is not None and not isinstance(rules, Rules):
-        raise ParameterError(f"rules={quoted(rules)}: expected Rules")
-
-
-def _chosen(seen: Seen, given: Rules) -> list[Suggestion]:
+def chosen(seen: Seen, given: Rules) -> list[Suggestion]:
     """The certain suggestions and then the doubtful ones, each part sorted."""
     said = Sayings([*seen.X, *seen.pool], seen.labels, given)
     judged = [(candidate, _evidence(seen, candidate)) for candidate in _candidates(seen)]

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from semistruct.advising import suggest
 from semistruct.corpus import Token
 from semistruct.errors import SemistructError
 from semistruct.fitting.data import label_codes
@@ -25,7 +26,6 @@ from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.picking import pick
 from semistruct.progress import Progress, compile_watchers
 from semistruct.rules import Rules
-from semistruct.suggesting import suggest
 from semistruct.work.measuring import curve, look
 from semistruct.work.rulebook import read_text
 

@@ -41,7 +41,7 @@ export function plural(n, word, many = word + "s") {
 export function dialog(title, ...content) {
   const before = document.activeElement;
   const box = h("dialog", { class: "dialog", "aria-label": title,
-    oncancel: (event) => { event.preventDefault(); box.close(); } },
+    oncancel: (event) => { event.preventDefault(); box.close(); }, onclose: () => box.close() },
   h("header", {}, h("h2", {}, title),
     h("button", { class: "quiet", "aria-label": "Close", onclick: () => box.close() }, "✕")),
   h("div", { class: "dialog-body" }, ...content));
