@@ -27,7 +27,7 @@ class SSVM(SupervisedMethod):
     Parameters
     ----------
     C : weight of the losses, or "auto": the best of a grid on dev data, or by cross-validation
-    tol : the relative duality gap to reach; from 0.1 on predictions hardly change
+    tol : the relative duality gap to reach; below 0.1 predictions hardly change
     max_passes : stop with a warning after this many passes over the data
     random_state : seed of the order in which examples are visited
     features, rules, n_jobs : as for all supervised methods
