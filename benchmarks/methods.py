@@ -4,7 +4,8 @@
     python benchmarks/methods.py out/names out/citations > docs/results/defaults.md
 
 Each cell is the token accuracy in percent, plain / under the rules, mean of the draws; the best under the rules is
-bold.  Seconds are of processor time, the median of the draws, with the scores of all points.
+bold.  Methods that count words use the features `hmm`.  Seconds are of processor time, the median of the draws, with
+the scores of all points.
 """
 
 from __future__ import annotations
@@ -47,15 +48,18 @@ def table(folder):
     under = {key[:2]: float(row["mean"]) for key, row in found.items() if key[2] == "rules"}
     top = {size: max(mean for (_, labelled), mean in under.items() if labelled == size) for size in sizes}
     draws = sorted({int(row["draws"]) for row in rows})
-    yield f"**{TITLES.get(corpus, corpus)}** (features `{features}`, draws: {' to '.join(map(str, draws))}):\n"
+    methods = [name for name in LINEUP if (name, sizes[0], "plain") in found]
+    own = " and ".join(f"`{name}`" for name in methods if LINEUP[name].line.own_features)
+    used = f"features `{features}`" + (f", but `hmm` for {own}" if own else "")
+    yield f"**{TITLES.get(corpus, corpus)}** ({used}; draws: {' to '.join(map(str, draws))}):\n"
     yield f"| | {' | '.join(sizes)} labelled | seconds, {sizes[1]} labelled |"
     yield "|---" * (len(sizes) + 2) + "|"
-    for method in (name for name in LINEUP if (name, sizes[0], "plain") in found):
+    for method in methods:
         cells = []
         for size in sizes:
             both = [100 * float(found[method, size, decoding]["mean"]) for decoding in ("plain", "rules")]
-            text = f"{both[0]:.1f} / {both[1]:.1f}"
-            cells.append(f"**{text}**" if under[method, size] == top[size] else text)
+            best = "**" * (under[method, size] == top[size])
+            cells.append(f"{both[0]:.1f} / {best}{both[1]:.1f}{best}")
         yield f"| `{method}` | {' | '.join(cells)} | {busy(folder, method, sizes[1]):.0f} |"
 
 

@@ -76,7 +76,7 @@ Example: -f default -f 'lexicon(names.txt)'"""
 
 PREDICT_EPILOG = """Example: semistruct predict refs.model new.txt --to inline -o labelled.txt
 
-With --resume, an interrupted command goes on where it stopped when it is given again:
+With --resume, an interrupted command continues where it stopped if you give it again:
 semistruct predict refs.model large.txt -o labelled.txt --resume"""
 
 RULES_EPILOG = """Example: semistruct rules citations --on refs.tsv
@@ -86,7 +86,9 @@ citations-codl, citations-daso, headers, names. A file of that name in the worki
 
 
 @app.callback(invoke_without_command=True)
-def version(show: Annotated[bool, Option("--version", help="Show the version.", is_eager=True)] = False) -> None:
+def version(
+    show: Annotated[bool, Option("--version", metavar="", help="Show the version.", is_eager=True)] = False,
+) -> None:
     if show:
         print(f"semistruct {__version__}")
         raise typer.Exit
@@ -96,13 +98,13 @@ def version(show: Annotated[bool, Option("--version", help="Show the version.", 
 @grouped
 def train(
     labelled: Labelled,
-    output: Annotated[Path, Option("--output", "-o", help="the model file to write")],
+    output: Annotated[Path, Option("--output", "-o", metavar="FILE", help="the model file to write")],
     pool: Annotated[
         list[Path] | None,
-        Option("--pool", "-u", help="the pool: sequences without labels; may be given several times"),
+        Option("--pool", "-u", metavar="FILE", help="the pool: sequences without labels; may be given several times"),
     ] = None,
     dev: Annotated[
-        Path | None, Option("--dev", "-d", help="dev data: labelled sequences to choose parameters on")
+        Path | None, Option("--dev", "-d", metavar="FILE", help="dev data: labelled sequences to choose parameters on")
     ] = None,
     rules: RulesFile = None,
     no_rules: Annotated[
@@ -113,28 +115,41 @@ def train(
         Option(
             "--method",
             "-m",
-            help="see `semistruct methods`; default: annealed with a pool, codl without a label, otherwise ssvm",
+            metavar="METHOD",
+            help="see `semistruct methods`; default: codl if nothing is labelled, annealed if there is a pool, "
+            "otherwise ssvm",
         ),
     ] = None,
     c: Annotated[
         str | None,
-        Option("-C", help="weight of the losses; default: the best on dev data, or by cross-validation"),
+        Option(
+            "-C", metavar="NUMBER", help="weight of the losses; default: the best on dev data, or by cross-validation"
+        ),
     ] = None,
     features: Features = None,
     settings: Annotated[
         list[str] | None,
-        Option("--set", "-p", help="a parameter of the method, for example rounds=5; may be given several times"),
+        Option(
+            "--set",
+            "-p",
+            metavar="NAME=VALUE",
+            help="a parameter of the method, for example rounds=5; may be given several times",
+        ),
     ] = None,
     select: Annotated[
         str | None,
         Option(
+            metavar="NAME",
             help="which point of the path becomes the model: dev, labels-free or last; "
-            "default: dev if there is dev data, otherwise labels-free"
+            "default: dev if there is dev data, otherwise labels-free",
         ),
     ] = None,
     metric: MetricName = None,
     refit: Annotated[
-        bool, Option("--refit", help="learn again from the labelled and the dev data together, with what was chosen")
+        bool,
+        Option(
+            "--refit", metavar="", help="learn again from the labelled and the dev data together, with what was chosen"
+        ),
     ] = False,
     *,
     beside: BesideModel,
@@ -190,11 +205,15 @@ def predict(
     model: ModelFile,
     inputs: Annotated[list[str] | None, Argument(help="files to label; default, and for '-': standard input")] = None,
     corpus_rules: Annotated[
-        bool, Option("--corpus-rules", help="obey the corpus rules too; the corpus is the whole input")
+        bool, Option("--corpus-rules", metavar="", help="obey the corpus rules too; the corpus is the whole input")
     ] = False,
     confidence: Annotated[
         bool,
-        Option("--confidence", help="add how likely each label, or span, and the sequence is right (needs --to jsonl)"),
+        Option(
+            "--confidence",
+            metavar="",
+            help="add how likely each label, or span, and the sequence is right (needs --to jsonl)",
+        ),
     ] = False,
     n_best: Annotated[
         int | None,
@@ -237,13 +256,20 @@ def evaluate(
     model: ModelFile,
     gold: Annotated[Path, Argument(help="labelled sequences to compare with")],
     unseen_labels: Annotated[
-        bool, Option("--unseen-labels", help="count gold labels that the model has never seen as errors")
+        bool,
+        Option(
+            "--unseen-labels",
+            metavar="",
+            help="if the data has labels that the model does not know, count them as mistakes instead of stopping",
+        ),
     ] = False,
     errors: Annotated[
         int | None,
-        Option(min=1, metavar="[N]", help=f"show the worst sequences, N of them (default {WORST}), token by token"),
+        Option(min=1, metavar="[N]", help=f"show the N worst sequences (default {WORST}), field by field"),
     ] = None,
-    html: Annotated[Path | None, Option(help="write a web page with the worst sequences to this file")] = None,
+    html: Annotated[
+        Path | None, Option(metavar="FILE", help="write a web page with the worst sequences to this file")
+    ] = None,
     *,
     obeying: Obeying,
     reading: Reading,
@@ -285,10 +311,11 @@ def dump(
 @grouped
 def rules(
     rules: Annotated[str, Argument(help="a rules file, or the name of rules that come with semistruct")],
-    on: Annotated[Path | None, Option(help="labelled sequences to check the rules against")] = None,
+    on: Annotated[Path | None, Option(metavar="FILE", help="labelled sequences to check the rules against")] = None,
     examples: Annotated[int, Option(min=0, help="number of counter-examples to show per rule")] = 3,
     model: Annotated[
-        Path | None, Option(help="a model file: show how each rule changes the labels that it predicts for --on")
+        Path | None,
+        Option(metavar="MODEL", help="a model file: show how each rule changes the labels that it predicts for --on"),
     ] = None,
     *,
     reading: Reading,
@@ -311,7 +338,7 @@ def rules(
 
 @app.command(epilog="Example: semistruct demo -o demo")
 def demo(
-    output: Annotated[Path, Option("--output", "-o", help="folder for the plot and the model")] = Path(
+    output: Annotated[Path, Option("--output", "-o", metavar="DIR", help="folder for the plot and the model")] = Path(
         "semistruct-demo"
     ),
     seed: Annotated[int, Option(help="seed of the synthetic data")] = 0,

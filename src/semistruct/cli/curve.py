@@ -36,17 +36,20 @@ def curve(
         Option(
             "--pool",
             "-u",
+            metavar="FILE",
             help="the pool: sequences without labels; may be given several times; "
             "default: the labelled sequences that are not in use",
         ),
     ] = None,
     rules: RulesFile = None,
     output: Annotated[
-        Path | None, Option("--output", "-o", help="plot of the curve to write, a .png or .svg file")
+        Path | None, Option("--output", "-o", metavar="FILE", help="plot of the curve to write, a .png or .svg file")
     ] = None,
     sizes: Annotated[
         str | None,
-        Option(help="numbers of labelled sequences, for example 5,10,20; default: chosen by the data"),
+        Option(
+            metavar="NUMBERS", help="numbers of labelled sequences, for example 5,10,20; default: chosen by the data"
+        ),
     ] = None,
     folds: Annotated[int, Option(min=2, help="number of parts of the labelled data; each is held out once")] = 5,
     threshold: Annotated[

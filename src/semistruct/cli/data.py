@@ -51,7 +51,7 @@ def list_corpora(as_json: AsJson = False) -> None:
 def get(
     name: Annotated[str, Argument(help="which corpus: citations or headers")],
     output: Annotated[
-        Path | None, Option("--output", "-o", help="folder to write to; default: the name of the corpus")
+        Path | None, Option("--output", "-o", metavar="DIR", help="folder to write to; default: the name of the corpus")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -76,9 +76,15 @@ def make(
     n: Annotated[int, Option("-n", min=1, help="number of sequences")] = 500,
     seed: Annotated[int, Option(help="seed of the data")] = 0,
     to: Annotated[
-        str, Option(help="output format, such as tsv, conll, csv, jsonl, inline, spacy or text (which has no labels)")
+        str,
+        Option(
+            metavar="NAME",
+            help="output format, such as tsv, conll, csv, jsonl, inline, spacy or text (which has no labels)",
+        ),
     ] = "tsv",
-    output: Annotated[str, Option("--output", "-o", help="file to write; '-' is standard output")] = "-",
+    output: Annotated[
+        str, Option("--output", "-o", metavar="FILE", help="file to write; '-' is standard output")
+    ] = "-",
 ) -> None:
     """Write a synthetic corpus, whose labels are correct by construction."""
     from semistruct.datasets import GENERATORS

@@ -27,19 +27,22 @@ if TYPE_CHECKING:
 Labelled = Annotated[Path, Argument(help="labelled sequences, in any format")]
 ModelFile = Annotated[Path, Argument(help="a model file")]
 RulesFile = Annotated[
-    str | None, Option("--rules", "-r", help="rules: a file, or the name of rules that come with semistruct")
+    str | None,
+    Option("--rules", "-r", metavar="RULES", help="rules: a file, or the name of rules that come with semistruct"),
 ]
 Features = Annotated[
-    list[str] | None, Option("--features", "-f", help="a feature set or a template; may be given several times")
+    list[str] | None,
+    Option("--features", "-f", metavar="TEMPLATE", help="a feature set or a template; may be given several times"),
 ]
 Trust = Annotated[
     list[str] | None,
-    Option(help="a Python module whose functions the model may call; may be given several times"),
+    Option(metavar="MODULE", help="a Python module whose functions the model may call; may be given several times"),
 ]
 MetricName = Annotated[
     str | None,
     Option(
         "--metric",
+        metavar="NAME",
         help="the score by which parameters are chosen: token (right tokens), sequence (sequences without a mistake) "
         "or span (F1 of fields); default: token",
     ),
@@ -47,8 +50,8 @@ MetricName = Annotated[
 ENGINE = "share the work with Ray: 'ray' starts it on this machine, ray://HOST:PORT uses a cluster"
 Engine = Annotated[str | None, Option(metavar="ADDRESS", help=ENGINE)]
 Jobs = Annotated[int | None, Option(min=1, help="number of cores to use; default: all; does not change the result")]
-Quiet = Annotated[bool, Option("--quiet", "-q", help="show no progress")]
-AsJson = Annotated[bool, Option("--json", help="print one JSON object")]
+Quiet = Annotated[bool, Option("--quiet", "-q", metavar="", help="show no progress")]
+AsJson = Annotated[bool, Option("--json", metavar="", help="print one JSON object")]
 
 
 WORST = 10
@@ -93,40 +96,47 @@ class Reading:
     format: Annotated[
         str | None,
         Option(
-            help="tsv, conll, transposed, csv, csv-texts, jsonl, json, doccano, prodigy, label-studio, huggingface, "
-            "inline, text or spacy; default: recognised by the content"
+            metavar="NAME",
+            help="format of the input: tsv, conll, transposed, csv, csv-texts, jsonl, json, doccano, prodigy, "
+            "label-studio, huggingface, inline, text or spacy; default: recognised by the content",
         ),
     ] = None
     label_column: Annotated[
         str | None,
-        Option(help="number of the label column, from 0, negative from the right, or 'none'; default: the last"),
+        Option(
+            metavar="NUMBER",
+            help="number of the label column, from 0, negative from the right, or 'none'; default: the last",
+        ),
     ] = None
     label_names: Annotated[
-        Path | None, Option(help="file with the names of labels that are numbers, one per line, from 0")
+        Path | None, Option(metavar="FILE", help="file with the names of labels that are numbers, one per line, from 0")
     ] = None
-    scheme: Annotated[str | None, Option(help="convert the labels to plain, bio, bioes or iob1")] = None
+    scheme: Annotated[str | None, Option(metavar="NAME", help="convert the labels to plain, bio, bioes or iob1")] = None
     outside: Annotated[
         str | None,
         Option(
+            metavar="LABEL",
             help="label of text in no span or tag, '?' for unknown; default: unknown in jsonl, json and inline, "
-            "O in the formats of other programs"
+            "O in the formats of other programs",
         ),
     ] = None
     tokens: Annotated[
         str | None,
         Option(
+            metavar="NAME",
             help="how running text is cut into tokens: words, whitespace, 'pattern:REGEX' (every match is a token) or "
-            "given (not at all); default: as in the training data, otherwise words"
+            "given (not at all); default: as in the data or model it is used with, otherwise words",
         ),
     ] = None
     cut_tokens: Annotated[
         str | None,
         Option(
+            metavar="NAME",
             help="what to do if a span begins or ends inside a token: split the token, widen the span, or refuse the "
-            "file; default: split in running text, refuse if the file has tokens"
+            "file; default: split in running text, refuse if the file has tokens",
         ),
     ] = None
-    encoding: Annotated[str, Option(help="text encoding of the input files")] = "utf-8"
+    encoding: Annotated[str, Option(metavar="NAME", help="text encoding of the input files")] = "utf-8"
 
     def options(self) -> dict[str, Any]:
         """The options of `formats.read`."""
@@ -191,9 +201,10 @@ class Obeying:
     """How a model labels: which rules its labels obey, which code it may call, how many threads find them."""
 
     rules: Annotated[
-        str | None, Option("--rules", "-r", help="rules (a file or a name) instead of those of the model")
+        str | None,
+        Option("--rules", "-r", metavar="RULES", help="rules (a file or a name) instead of those of the model"),
     ] = None
-    no_rules: Annotated[bool, Option("--no-rules", help="do not obey the rules of the model")] = False
+    no_rules: Annotated[bool, Option("--no-rules", metavar="", help="do not obey the rules of the model")] = False
     trust: Trust = None
     jobs: Jobs = None
     engine: Engine = None
@@ -214,11 +225,17 @@ class Obeying:
 class Writing:
     """Where labels go, and in what form."""
 
-    to: Annotated[str | None, Option(help="output format; default: that of the input, inline for plain text")] = None
-    output: Annotated[str, Option("--output", "-o", help="file to write; '-' is standard output")] = "-"
+    to: Annotated[
+        str | None, Option(metavar="NAME", help="output format; default: that of the input, inline for plain text")
+    ] = None
+    output: Annotated[str, Option("--output", "-o", metavar="FILE", help="file to write; '-' is standard output")] = "-"
     resume: Annotated[
         bool,
-        Option("--resume", help="continue where the same command was interrupted; unfinished work is in OUTPUT.part"),
+        Option(
+            "--resume",
+            metavar="",
+            help="continue where the same command was interrupted; unfinished work is in OUTPUT.part",
+        ),
     ] = False
     quiet: Quiet = False
 
@@ -236,10 +253,14 @@ class Accepting:
         ),
     ] = None
     accept_by: Annotated[
-        str | None, Option(help="what is accepted: whole sequences (sequence, the default), or single fields (field)")
+        str | None,
+        Option(
+            metavar="NAME", help="what is accepted: whole sequences (sequence, the default), or single fields (field)"
+        ),
     ] = None
     rest: Annotated[
-        str | None, Option(help="with --accept: file for the sequences that a person still has to check")
+        str | None,
+        Option(metavar="FILE", help="with --accept: file for the sequences that a person still has to check"),
     ] = None
 
     def check(self, to: str | None, output: str, others: dict[str, bool]) -> None:
@@ -293,9 +314,11 @@ def load_trusting(model: Path, trust: list[str] | None) -> SequenceLabeller:
 class BesideModel:
     """What training writes besides the model."""
 
-    checkpoint: Annotated[Path | None, Option(help="folder in which to save the state after every round")] = None
-    resume: Annotated[bool, Option("--resume", help="continue from the checkpoint")] = False
-    plot: Annotated[Path | None, Option(help="file to draw the path into, .png or .svg")] = None
+    checkpoint: Annotated[
+        Path | None, Option(metavar="DIR", help="folder in which to save the state after every round")
+    ] = None
+    resume: Annotated[bool, Option("--resume", metavar="", help="continue from the checkpoint")] = False
+    plot: Annotated[Path | None, Option(metavar="FILE", help="file to draw the path into, .png or .svg")] = None
 
 
 def check_engine(engine: str | None) -> None:

@@ -38,19 +38,29 @@ def pick(
     n: Annotated[int, Option("-n", min=1, help="number of sequences to pick")] = 10,
     labelled: Annotated[
         Path | None,
-        Option("--labelled", "-l", help="what is labelled so far; default: nothing"),
+        Option("--labelled", "-l", metavar="FILE", help="what is labelled so far; default: nothing"),
     ] = None,
     rules: RulesFile = None,
     model: Annotated[
         Path | None,
-        Option("--model", "-m", help="a model that proposes labels; default: one is learned from what is labelled"),
+        Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="a model that proposes labels; default: one is learned from what is labelled",
+        ),
     ] = None,
     output: Annotated[
-        Path | None, Option("--output", "-o", help="file to write the sequences to, with proposed labels to correct")
+        Path | None,
+        Option(
+            "--output", "-o", metavar="FILE", help="file to write the sequences to, with proposed labels to correct"
+        ),
     ] = None,
-    to: Annotated[str | None, Option(help="output format; default: that of the pool, inline for plain text")] = None,
+    to: Annotated[
+        str | None, Option(metavar="NAME", help="output format; default: that of the pool, inline for plain text")
+    ] = None,
     cost: Annotated[
-        str, Option(help="what labelling costs: the same for each sequence, or for each token")
+        str, Option(metavar="NAME", help="what you pay for: sequence or token; token prefers short sequences")
     ] = "sequence",
     features: Features = None,
     trust: Trust = None,

@@ -33,26 +33,41 @@ methods, use --resume."""
 
 def reproduce(
     corpus: Annotated[str, Argument(help="citations, headers, names, apartments or synthetic")],
-    output: Annotated[Path, Option("--output", "-o", help="folder for results, tables, figures and report.html")],
-    data: Annotated[Path | None, Option(help="folder with train.tsv, dev.tsv, unlabeled.txt and test.tsv")] = None,
-    sizes: Annotated[str | None, Option(help="numbers of labelled sequences; default: 5,20,all")] = None,
+    output: Annotated[
+        Path, Option("--output", "-o", metavar="DIR", help="folder for results, tables, figures and report.html")
+    ],
+    data: Annotated[
+        Path | None, Option(metavar="DIR", help="folder with train.tsv, dev.tsv, unlabeled.txt and test.tsv")
+    ] = None,
+    sizes: Annotated[
+        str | None, Option(metavar="NUMBERS", help="numbers of labelled sequences; default: 5,20,all")
+    ] = None,
     draws: Annotated[int | None, Option(min=1, help="draws of the labelled sequences; default: 5")] = None,
-    methods: Annotated[str | None, Option(help="for example ssvm,annealed,pr; default: all")] = None,
+    methods: Annotated[str | None, Option(metavar="NAMES", help="for example ssvm,annealed,pr; default: all")] = None,
     features: Annotated[
         str,
-        Option(help="paper, with the rules each method was published with; or default, with one rules file for all"),
+        Option(
+            metavar="NAME",
+            help="paper, with the rules each method was published with; or default, with one rules file for all",
+        ),
     ] = "paper",
     setting: Annotated[
-        str, Option(help="inductive, or transductive: the test sequences are in the pool, without labels")
+        str,
+        Option(metavar="NAME", help="inductive, or transductive: the test sequences are in the pool, without labels"),
     ] = "inductive",
-    decode: Annotated[str, Option(help="predictions in the tables: plain, rules (obeying the rules) or both")] = "both",
+    decode: Annotated[
+        str, Option(metavar="NAME", help="predictions in the tables: plain, rules (obeying the rules) or both")
+    ] = "both",
     select: Annotated[
         str,
-        Option(help="how the point of a path is chosen: dev, labels-free, or best-test (peeks, as the paper does)"),
+        Option(
+            metavar="NAME",
+            help="how the point of a path is chosen: dev, labels-free, or best-test (peeks, as the paper does)",
+        ),
     ] = "dev",
     jobs: Jobs = None,
-    quick: Annotated[bool, Option("--quick", help="a small comparison in about a minute")] = False,
-    resume: Annotated[bool, Option("--resume", help="continue with the results in the folder")] = False,
+    quick: Annotated[bool, Option("--quick", metavar="", help="a small comparison in about a minute")] = False,
+    resume: Annotated[bool, Option("--resume", metavar="", help="continue with the results in the folder")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare the methods on one corpus, as the literature does: few labels, several draws, tables and a report."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from semistruct.cli.options import AsJson, Labelled, Quiet, Reading, RulesFile, Trust, load_trusting, rules_of
+from semistruct.cli.options import AsJson, Labelled, Quiet, Reading, Trust, load_trusting, rules_of
 from semistruct.cli.output import check_writable, print_result, status_line, table
 from semistruct.errors import DataError
 from semistruct.files import refuse_overwriting, replacing
@@ -20,15 +20,28 @@ def suggest(
     labelled: Labelled,
     pool: Annotated[
         list[Path] | None,
-        Option("--pool", "-u", help="the pool: sequences without labels; may be given several times"),
+        Option("--pool", "-u", metavar="FILE", help="the pool: sequences without labels; may be given several times"),
     ] = None,
     model: Annotated[
         Path | None,
-        Option("--model", "-m", help="the model that labels the pool; default: one trained on the labelled sequences"),
+        Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="the model that labels the pool; default: one trained on the labelled sequences",
+        ),
     ] = None,
-    rules: RulesFile = None,
+    rules: Annotated[
+        str | None,
+        Option(
+            "--rules",
+            "-r",
+            metavar="RULES",
+            help="rules (a file or a name) that are known already, and not suggested again",
+        ),
+    ] = None,
     output: Annotated[
-        Path | None, Option("--output", "-o", help="the rules file to write; default: standard output")
+        Path | None, Option("--output", "-o", metavar="FILE", help="the rules file to write; default: standard output")
     ] = None,
     trust: Trust = None,
     *,

@@ -20,21 +20,31 @@ if TYPE_CHECKING:
 EPILOG = "Example: semistruct work references --pool pool.txt -r citations"
 SERVE_EPILOG = "Example: semistruct serve refs.model --port 8000"
 
-Host = Annotated[str, Option(help="address to listen at; by default only this machine can reach it")]
+Host = Annotated[str, Option(metavar="ADDRESS", help="address to listen at; by default only this machine can reach it")]
 Port = Annotated[int, Option(min=0, max=65535, help="port to listen at; the next free one if it is in use")]
 
 
 def work(
     folder: Annotated[Path, Argument(help="folder of the workbench; made if there is none")],
-    pool: Annotated[Path | None, Option("--pool", "-u", help="the pool: sequences to label, in any format")] = None,
-    labelled: Annotated[Path | None, Option("--labelled", "-l", help="sequences that are labelled already")] = None,
-    rules: Annotated[
-        str | None, Option("--rules", "-r", help="rules to begin with: a file, or the name of rules that come with us")
+    pool: Annotated[
+        Path | None, Option("--pool", "-u", metavar="FILE", help="the pool: sequences to label, in any format")
     ] = None,
-    demo: Annotated[bool, Option("--demo", help="begin with synthetic references")] = False,
+    labelled: Annotated[
+        Path | None, Option("--labelled", "-l", metavar="FILE", help="sequences that are labelled already")
+    ] = None,
+    rules: Annotated[
+        str | None,
+        Option(
+            "--rules",
+            "-r",
+            metavar="RULES",
+            help="rules to begin with: a file, or the name of rules that come with semistruct",
+        ),
+    ] = None,
+    demo: Annotated[bool, Option("--demo", metavar="", help="begin with synthetic references")] = False,
     host: Host = "127.0.0.1",
     port: Port = 8765,
-    no_open: Annotated[bool, Option("--no-open", help="do not open the page in a browser")] = False,
+    no_open: Annotated[bool, Option("--no-open", metavar="", help="do not open the page in a browser")] = False,
     jobs: Jobs = None,
 ) -> None:
     """Label, write rules, train and look, in the browser."""
@@ -63,7 +73,8 @@ def serve(
     host: Host = "127.0.0.1",
     port: Port = 8000,
     token: Annotated[
-        str | None, Option(help="what clients send as `Authorization: Bearer TOKEN`; default: a random one")
+        str | None,
+        Option(metavar="TOKEN", help="what clients send as `Authorization: Bearer TOKEN`; default: a random one"),
     ] = None,
     trust: Trust = None,
 ) -> None:
