@@ -15,6 +15,7 @@ from semistruct.fitting.task import Task
 from semistruct.rules import AtMostOnce, ChangeOnlyOn, MinLength, NeverFollows, Order, Present, Rules, StartsWith
 from semistruct.suggesting.choosing import CERTAIN, chosen
 from semistruct.suggesting.evidence import Seen
+from semistruct.suggesting.structure import structure
 from semistruct.suggesting.suggestions import Suggestion
 
 LEAST = 10
@@ -39,10 +40,11 @@ def own_rules(data: Pairs, task: Task, chain: ChainWeights, *, guarded: bool, n_
         return None
     some = task.part(task.free[:LOOKED_AT])
     path = some.decoded(chain, n_jobs)
-    found = [row.tolist() for row in some.opened.split(np.array(task.labels, object)[path])]
+    labels = [row.tolist() for row in some.opened.split(np.array(task.labels, object)[path])]
     margins = some.opened.split(token_margins(some.opened, chain, path, n_jobs=n_jobs))
-    seen = Seen([X[i] for i in whole], [y[i] for i in whole], some.tables.X, found, margins, task.labels)
-    rules = [one.rule for one in chosen(seen, Rules([])) if one.certain and _is_safe(one)]
+    seen = Seen([X[i] for i in whole], [y[i] for i in whole], some.tables.X, labels, margins, task.labels)
+    found = chosen(seen, Rules([]), structure(seen))
+    rules = [one.rule for one in found if one.certain and _is_safe(one)]
     return Rules(rules) if rules else None
 
 

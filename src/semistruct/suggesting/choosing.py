@@ -41,10 +41,11 @@ MENTIONED = 20
 """How many doubtful rules are mentioned at most."""
 
 
-def chosen(seen: Seen, given: Rules) -> list[Suggestion]:
-    """The certain suggestions and then the doubtful ones, each part sorted."""
+def chosen(seen: Seen, given: Rules, candidates: Iterable[Candidate] | None = None) -> list[Suggestion]:
+    """Of candidates, by default all, the certain ones and then the doubtful ones, each part sorted."""
     said = Sayings([*seen.X, *seen.pool], seen.labels, given)
-    judged = [(candidate, _evidence(seen, candidate)) for candidate in _candidates(seen)]
+    candidates = chain(structure(seen), vocabulary(seen)) if candidates is None else candidates
+    judged = [(candidate, _evidence(seen, candidate)) for candidate in candidates]
     parts = []
     for certain in (True, False):
         kept: list[tuple[Candidate, Evidence]] = []
@@ -60,10 +61,6 @@ def chosen(seen: Seen, given: Rules) -> list[Suggestion]:
 
 def _evidence(seen: Seen, candidate: Candidate) -> Evidence:
     return seen.evidence(candidate.rule, candidate.surprises, candidate.weakest)
-
-
-def _candidates(seen: Seen) -> Iterable[Candidate]:
-    return chain(structure(seen), vocabulary(seen))
 
 
 def _is_certain(candidate: Candidate, evidence: Evidence) -> bool:
