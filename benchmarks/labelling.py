@@ -2,12 +2,16 @@
 
     python benchmarks/labelling.py                     40,000 and 160,000 lines
     python benchmarks/labelling.py -n 10000
+    python benchmarks/labelling.py --short 10000000    one file of short lines, and how much memory that takes when
 
 `semistruct predict` labels made-up references, N and 4 N lines of plain text; every run is a process of its own, and
 the first one, which compiles, does not count.  `busy` is the time of all cores.  MiB is the peak of the process that
 reads and writes, `others` that of each process that helps it.  CRFsuite tags the first lines (`--peer`) in one process,
 with the features of semistruct: once with the time it takes to make them, as strings, and once without.  It is compared
 in lines per busy second, from which the start of semistruct is taken off.
+
+Short lines are made-up addresses of about nine tokens in which new words keep coming.  The table has the largest memory
+of each tenth of the run, of the process that reads and writes and of the largest one that helps it.
 """
 
 from __future__ import annotations
@@ -15,10 +19,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -89,11 +95,68 @@ def crfsuite(folder, lines, learned):
     return len(lines) / (time.process_time() - began), len(lines) / tagging
 
 
+def word(rng):
+    return "".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(rng.randint(2, 4))).title()
+
+
+def address(rng):
+    """The fields of one line, as (text, label)."""
+    street = f"{rng.randint(1, 99)} {word(rng)} {rng.choice(('Road', 'Street', 'Lane'))},"
+    town = f"{word(rng)} {rng.randint(10000, 99999)}"
+    return [(f"{word(rng)} {word(rng)},", "name"), (street, "street"), (town, "town")]
+
+
+def resident(pid):
+    """MiB of a process now."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")), 0.0)
+
+
+def look(pid):
+    """MiB of a process, and of the largest of those that it started."""
+    with suppress(OSError):
+        others = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        return resident(pid), max(map(resident, others), default=0.0)
+    return 0.0, 0.0
+
+
+def short(folder, n):
+    """Label n short lines, and look at the memory every second."""
+    rng = random.Random(0)
+    few = [address(rng) for _ in range(200)]
+    X = [[token for text, _ in one for token in tokenize(text)[0]] for one in few]
+    y = [[label for text, label in one for _ in tokenize(text)[0]] for one in few]
+    SSVM(C=0.5).fit(X, y).save(folder / "short.model")
+    with open(folder / "short.txt", "w", encoding="utf-8") as file:
+        file.writelines(" ".join(text for text, _ in address(rng)) + "\n" for _ in range(n))
+    began, seen = time.perf_counter(), []
+    command = [sys.executable, "-m", "semistruct", "predict", "short.model", "short.txt", "-o", "out.txt", "--resume"]
+    with subprocess.Popen(command, cwd=folder) as process:
+        while process.poll() is None:
+            time.sleep(1)
+            seen.append(look(process.pid))
+    assert process.returncode == 0
+    seconds = time.perf_counter() - began
+    with open(folder / "out.txt", "rb") as file:
+        assert sum(1 for _ in file) == n
+    size = (folder / "short.txt").stat().st_size / 1e6
+    print(f"{n:,} lines, {size:.0f} MB: {seconds:.0f} s, {n / seconds:,.0f} lines per second")
+    print(f"{'share of the run':>20}{'MiB':>8}{'others':>8}")
+    for k in range(10):
+        part = seen[k * len(seen) // 10 : (k + 1) * len(seen) // 10] or [(0.0, 0.0)]
+        print(f"{(k + 1) * 10:>19}%{max(own for own, _ in part):>8.0f}{max(other for _, other in part):>8.0f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-n", type=int, default=40_000, help="lines of the small file")
     parser.add_argument("--peer", type=int, default=10_000, help="lines that CRFsuite tags; 0 for none")
+    parser.add_argument("--short", type=int, help="lines of a file of short lines")
     args = parser.parse_args()
+    if args.short:
+        with tempfile.TemporaryDirectory() as name:
+            short(Path(name), args.short)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder, learned = Path(name), make_citations(LEARNED, seed=1)
         SSVM(C=0.5).fit(learned.tokens, learned.labels).save(folder / "refs.model")

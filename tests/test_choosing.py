@@ -38,7 +38,7 @@ def test_C_is_the_best_by_the_metric(metric):
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_point_of_a_path_is_the_best_by_the_metric(metric):
-    model = AnnealedSSVM(schedule=[1.0, 10.0], rounds=1, metric=metric, **SMALL)
+    model = AnnealedSSVM(schedule=[1.0, 10.0], rounds=1, metric=metric, rules=Rules([]), **SMALL)
     model.keep_models = True
     model.fit(TRAIN.tokens, TRAIN.labels, pool=POOL.tokens, dev=PAIR)
     for row, point in zip(model.path_, model.models_, strict=True):

@@ -85,7 +85,7 @@ def test_training_reports_as_json(good, home, tmp_path):
     result = json.loads(good(*train(home, tmp_path / "m", "-d", home / "dev.tsv", "--json")))
     assert result.keys() == {
         "model", "method", "seconds", "data", "metric", "token_accuracy", "C", "search", "stop", "history", "path",
-        "start", "explanation", "labels", "features", "trust", "ranking",
+        "start", "explanation", "labels", "features", "trust", "ranking", "suggested",
     }  # fmt: skip
     assert result["method"] == "annealed"
     assert result["stop"] == "finished"

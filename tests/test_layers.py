@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "semistruct"
 
 
+@cache
 def allowed():
     """{room: rooms it may import}, in the order of the table."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -35,6 +37,7 @@ def room_of(module):
     return room if room and ((PACKAGE / room).is_dir() or (PACKAGE / f"{room}.py").exists()) else "__init__"
 
 
+@cache
 def used():
     """{room: {room it imports: a file that does}}."""
     out = {}
@@ -72,6 +75,7 @@ def test_hidden_imports_are_seen():
     assert [room_of(module) for module in imported(ast.parse(code))] == ["store", "params", "__init__"]
 
 
+@cache
 def module_edges():
     """{module: modules of semistruct it imports}."""
     modules = {}

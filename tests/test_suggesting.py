@@ -494,3 +494,9 @@ def test_bad_input(citations):
         suggest(few.tokens, few.labels, rules="citations")
     with pytest.raises(ParameterError, match="unknown label 'autor'"):
         suggest(few.tokens, few.labels, rules=Rules([Present("autor")]))
+
+
+def test_what_is_said_under_a_condition_implies_nothing():
+    always, sometimes = (built({"starts_with": ["b"], **more}) for more in ({}, {"if": {"absent": ["a"]}}))
+    assert not Sayings([["pp"]], ("a", "b"), [sometimes]).imply(always)
+    assert Sayings([["pp"]], ("a", "b"), [always]).imply(always)

@@ -58,8 +58,8 @@ class Checkpoint:
         about["method"] = type(estimator).__name__
         names = np.frombuffer("\n".join(task.encoder.vocabulary).encode("utf-8", "surrogatepass"), np.uint8)
         rules = *map(np.asarray, task.tables.events), task.tables.targets
-        about["data"] = _digest(task.batch, names, task.known, task.weight, *rules)
         about["dev data"] = "none" if dev is None else _digest(dev.batch, dev.known)
+        about["data"] = _digest(task.batch, names, task.known, task.weight, *rules)
         about["stages"] = repr(stages)
         return cls(path / NAME, about, task.batch.n_tokens - task.first_open, len(stages))
 

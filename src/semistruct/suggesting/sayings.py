@@ -36,7 +36,8 @@ class Sayings:
             self.add(rule)
 
     def add(self, rule: Rule) -> None:
-        for term in rule.terms(self.labels) if rule.level == "instance" else ():
+        """Note what a rule says, unless it says it only under a condition."""
+        for term in rule.terms(self.labels) if rule.level == "instance" and rule.if_ is None else ():
             if term.per is not None:
                 continue
             match term.event:
