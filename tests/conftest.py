@@ -4,6 +4,7 @@ import pytest
 
 from semistruct.cli import main
 from semistruct.cli.compiling import TEXT
+from semistruct.fitting.labeller import SequenceLabeller
 
 
 @pytest.fixture
@@ -33,3 +34,11 @@ def good(run):
         return out
 
     return call
+
+
+@pytest.fixture(scope="module")
+def uncalibrated():
+    """Models do not learn how right they are, for tests that do not ask it: that takes longer than all else."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SequenceLabeller, "calibrates", False)
+        yield

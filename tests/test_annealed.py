@@ -51,6 +51,8 @@ from semistruct.methods.annealed import PRINTED, RELATIVE
 from semistruct.rules import Function, Proportion, Rules, StartsWith, Words
 from semistruct.rules.base import HARD
 
+pytestmark = pytest.mark.usefixtures("uncalibrated")
+
 
 @pytest.fixture(scope="module")
 def fitted():
@@ -72,7 +74,7 @@ def falls_within_each_temperature(history):
 
 PROPORTIONS = Proportion({"author": (0.2, 0.3), "title": (0.2, 0.3)}, weight=0.5)
 RULES = {
-    "none": None,
+    "none": Rules([]),
     "instance": CITATIONS,
     "corpus": Rules.from_file("citations-daso"),
     "range": Rules([PROPORTIONS, *CITATIONS.rules[:3]], CITATIONS.labels),

@@ -29,6 +29,8 @@ from semistruct.errors import DataError
 from semistruct.fitting import checkpoints
 from semistruct.rules import Function, Rules, StartsWith, Words
 
+pytestmark = pytest.mark.usefixtures("uncalibrated")
+
 
 class Killed(Exception):
     pass

@@ -39,6 +39,8 @@ from strategies import seeds
 from test_checkpoints import Killed, stopping
 from test_hmm import counted, same_numbers, weights_by_name
 
+pytestmark = pytest.mark.usefixtures("uncalibrated")
+
 TIE = 1e-7  # two ways of adding up the same score
 light = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 SMALL = {"k": 3, "rounds": 3}

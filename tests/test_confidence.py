@@ -101,7 +101,7 @@ def margins_by_enumeration(case, i, path):
     return np.array(own) - np.array(other)
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(matching_cases(levels=("instance",)), seeds)
 def test_margins_under_rules(case, seed):
     """Of any labels; those of the best ones are not negative."""

@@ -14,6 +14,8 @@ from semistruct.errors import DataError, ParameterError
 from semistruct.experiments.curve import Curve, advice, learning_curve, sensible_sizes, trial_size
 from semistruct.experiments.outlook import Law, Outlook, Trial
 
+pytestmark = pytest.mark.usefixtures("uncalibrated")
+
 QUICK = ("--folds", "2", "-f", "word", "-f", "shape", "--sizes", "3,6", "--jobs", "1")
 
 

@@ -44,7 +44,7 @@ def cases(draw):
     return X, y, labels, draw(st.one_of(some, every) if set(labels) >= set("abc") else some)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 @given(cases())
 def test_rows_are_what_rules_say(case):
     X, y, labels, rules = case

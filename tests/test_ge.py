@@ -95,7 +95,7 @@ def cases(draw):
     return random_case(np.random.default_rng(draw(seeds)), lengths, labels, rules, size=0.7)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=20)
 @given(cases())
 def test_loss_and_gradient(case):
     tokens, trans = case.weights.tokens, case.weights.trans

@@ -101,7 +101,7 @@ def tasks(draw, weights=(None, 0.25, 1, 7.5)):
 # ---- the optimum
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(tasks())
 def test_projection_against_a_general_solver(task):
     found = task.project()

@@ -81,7 +81,7 @@ def check_the_best(case, wish, found, k):
     assert found.exact.all()
 
 
-@settings(light, max_examples=150)
+@settings(light, max_examples=75)
 @given(matching_cases(), st.data())
 def test_the_best_labellings(case, data):
     wish, k = data.draw(wishes(case)), data.draw(st.sampled_from([1, 1, 3, 5]))
@@ -217,7 +217,7 @@ def check_the_bounds(case, wish, found):
             assert near(found.ceiling[i], best)
 
 
-@settings(light, max_examples=120)
+@settings(light, max_examples=60)
 @given(matching_cases(levels=("instance",)), st.data())
 def test_a_narrow_search_knows_its_limits(case, data):
     wish, k = data.draw(wishes(case)), data.draw(st.sampled_from([1, 1, 1, 3]))
@@ -287,7 +287,7 @@ def scores_and_bound(case, i):
     return local_scores(scoring, i), Bound(np.zeros(case.Y), np.empty((T, case.Y)), label, np.full(T, case.Y))
 
 
-@settings(light, max_examples=100)
+@settings(light, max_examples=50)
 @given(matching_cases(levels=("instance",)), st.data())
 def test_bounds_leave_what_is_good_enough(case, data):
     """Whatever the floor: labels of labellings that reach it are left, and no labelling beats the bounds."""
@@ -360,7 +360,7 @@ def obeyed(case, i, path):
     return not any(v for rule in rules for v in brute_rules.sequence_violations(rule, case.X[i], names, case.labels))
 
 
-@settings(light, max_examples=80)
+@settings(light, max_examples=40)
 @given(matching_cases(levels=("instance",), change=hard, max_rules=3, size=0.5))
 def test_hard_rules_are_obeyed_if_they_can_be(case):
     found = find(case, Wishes()).labels[0]

@@ -13,7 +13,7 @@ from semistruct.rules import AtMostOnce, ChangeOnlyOn, Count, Pattern, Proportio
 from semistruct.rules.base import HARD
 from semistruct.rules.event_kernels import count_window, penalty, total_of
 
-light = settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+light = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 RTOL = 1e-9  # of penalties; counts are exact
 
 
@@ -34,14 +34,14 @@ def same(found, wanted):
     return found == pytest.approx(wanted, rel=RTOL, abs=RTOL)
 
 
-@settings(light, max_examples=200)
+@settings(light, max_examples=100)
 @given(cases(functions=True))
 def test_the_penalty_is_what_the_rules_say(case):
     X, y, labels, rules = case
     assert same(penalty_of(rules_of(rules), X, y, labels), price(rules, X, y, labels))
 
 
-@settings(light, max_examples=200)
+@settings(light, max_examples=100)
 @given(cases())
 def test_tallies_count_events_and_price_them(case):
     X, y, labels, rules = case
@@ -69,7 +69,7 @@ def test_a_tally_tells_sequences_and_corpus_apart(case):
         assert same(found, price(by_level["instance"], X[i : i + 1], y[i : i + 1], labels))
 
 
-@settings(light, max_examples=150)
+@settings(light, max_examples=75)
 @given(cases(), st.data())
 def test_counts_follow_the_moves(case, data):
     """Taking out the events of a window, relabelling it and putting them in again is a recount."""

@@ -81,7 +81,7 @@ MANNERS = [{}, {"moves": "tokens"}, {"moves": "printed"}]
 # what is returned ------------------------------------------------------------------------------------------
 
 
-@settings(light, max_examples=150)
+@settings(light, max_examples=75)
 @given(switchings(), st.sampled_from(MANNERS))
 def test_the_objective_is_what_it_says(drawn, manner):
     case, scale, options = drawn
@@ -100,7 +100,7 @@ def test_the_objective_is_what_it_says(drawn, manner):
         assert agrees(found.labels, options["known"])
 
 
-@settings(light, max_examples=80)
+@settings(light, max_examples=40)
 @given(matching_cases(levels=("instance",)), st.booleans(), seeds)
 def test_matching_by_score_finds_the_best_labels(case, fixed, seed):
     """For each sequence with its own weight, if the search is wide enough."""
@@ -150,7 +150,7 @@ def test_a_second_time_finds_nothing(drawn, manner):
     assert second.objective == first.objective
 
 
-@settings(light, max_examples=100)
+@settings(light, max_examples=50)
 @given(switchings(), st.sampled_from(["spans", "tokens", "printed"]), seeds)
 def test_the_ledger_is_kept(drawn, moves, seed):
     """Counts, totals, slacks and penalties kept up to date along the moves are those of a recount."""
@@ -212,7 +212,7 @@ def printed(case, y, scale, loss, known, limit):
 small_switchings = switchings(matching_cases(lengths=st.lists(st.integers(1, 4), min_size=1, max_size=3), max_rules=3))
 
 
-@settings(light, max_examples=100)
+@settings(light, max_examples=50)
 @given(small_switchings, st.sampled_from([0, 1, 2, 4, 1000]))
 def test_what_is_printed(drawn, limit):
     case, scale, options = drawn
@@ -404,7 +404,7 @@ def odd_elsewhere(case, i, path, s, e):
     return total
 
 
-@settings(light, max_examples=60)
+@settings(light, max_examples=30)
 @given(matching_cases(lengths=st.integers(1, 4).map(lambda n: [2, n])), losses, st.sampled_from([0.3, 4.0]), seeds)
 def test_moves_are_bounded_and_priced(case, loss, scale, seed):
     more = {"change_only_on": ["[A-Z].*"], "weight": 2}, {"min_length": 2, "weight": 3}
