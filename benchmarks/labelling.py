@@ -96,7 +96,7 @@ def crfsuite(folder, lines, learned):
 
 
 def word(rng):
-    return "".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(rng.randint(2, 4))).title()
+    return "".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(rng.randint(2, 3))).title()
 
 
 def address(rng):
