@@ -10,6 +10,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler
 from threading import Thread
 
@@ -306,6 +308,53 @@ def test_another_kind_of_server_is_told_at_once():
                 _check_answers(f"ray://127.0.0.1:{server.server_address[1]}")
         finally:
             server.shutdown()
+
+
+@pytest.fixture
+def guarded():
+    """The address of what answers like a cluster that asks for the token `right`."""
+    import grpc
+
+    class Guarded(grpc.GenericRpcHandler):
+        def service(self, call):
+            told = dict(call.invocation_metadata).get("authorization")
+            assert call.method.endswith("RayletDriver/ClusterInfo")
+
+            def answer(message, context):
+                if told != "Bearer right":
+                    context.abort(grpc.StatusCode.UNAUTHENTICATED, "no")
+                return b""
+
+            return grpc.unary_unary_rpc_method_handler(answer)
+
+    server = grpc.server(ThreadPoolExecutor(2))
+    server.add_generic_rpc_handlers((Guarded(),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    yield f"ray://127.0.0.1:{port}"
+    server.stop(None)
+
+
+@needs_client
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({}, "asks for a token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"),
+        ({"RAY_AUTH_TOKEN": "right"}, "asks for a token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"),
+        ({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "wrong"}, "does not accept the token in RAY_AUTH_TOKEN"),
+        ({"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "right"}, None),
+        ({"RAY_AUTH_MODE": "token"}, None),  # Ray looks for the token in files
+    ],
+)
+def test_a_wrong_token_is_told_at_once(guarded, given, problem, monkeypatch):
+    from semistruct.engines.cluster import _check_answers
+
+    for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with nullcontext() if problem is None else pytest.raises(EngineError, match=problem):
+        _check_answers(guarded)
 
 
 @pytest.mark.parametrize("command", ["train {} -o x.model", "predict {} -o x.tsv", "evaluate {} {}"])

@@ -111,7 +111,7 @@ def _check_answers(address: str) -> None:
         raise EngineError(INSTALL.replace("Ray", "the client of Ray", 1)) from None
     with grpc.insecure_channel(where, options=[("grpc.enable_http_proxy", 0)]) as channel:
         try:
-            channel.unary_unary(CLUSTER_INFO)(PING, timeout=PATIENCE)
+            channel.unary_unary(CLUSTER_INFO)(PING, timeout=PATIENCE, metadata=_token())
         except grpc.RpcError as err:
             code, codes = err.code(), grpc.StatusCode
             if os.environ.get("RAY_USE_TLS", "0") != "0":
@@ -120,11 +120,23 @@ def _check_answers(address: str) -> None:
                 problem = "what answers at this address is not a Ray cluster"
             elif code is codes.UNIMPLEMENTED:
                 problem = "this is not the port for clients of the Ray cluster, which is 10001 unless set otherwise"
-            elif code is codes.UNAUTHENTICATED and os.environ.get("RAY_AUTH_MODE", "").lower() != "token":
+            elif code is codes.UNAUTHENTICATED and _token():
+                problem = "the Ray cluster does not accept the token in RAY_AUTH_TOKEN"
+            elif code is codes.UNAUTHENTICATED and not _has_token_mode():
                 problem = "the Ray cluster asks for a token: set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN"
             else:
                 return  # Ray itself knows better
             raise EngineError(f"{address}: {problem}") from None
+
+
+def _has_token_mode() -> bool:
+    return os.environ.get("RAY_AUTH_MODE", "").lower() == "token"
+
+
+def _token() -> tuple[tuple[str, str], ...]:
+    """The token to show, as far as it is in the environment; Ray looks for it elsewhere, too."""
+    token = os.environ.get("RAY_AUTH_TOKEN", "") if _has_token_mode() else ""
+    return (("authorization", f"Bearer {token}"),) if token else ()
 
 
 class Actors:
