@@ -49,6 +49,7 @@ def loaded(engine: str) -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if engine == "ray":
         os.environ.setdefault(ON_LOOPBACK, "0")
+        os.environ.setdefault("RAY_worker_niceness", "0")  # who waits for actors has nothing more urgent to do
     try:
         import ray
     except ImportError:
