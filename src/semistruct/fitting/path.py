@@ -155,26 +155,27 @@ class PathMethod(SequenceLabeller):
         stages = self._stages(task)[self.part_of_path]
         run, supervised = Run(start, self.axis, stages, watch), start.chain
         kept = Kept(checkpoint, resume, self, held_out)
-        may_compare = self.rules is not None and select != "last"
-        compares = may_compare and not self.begins and 0 < n_labelled <= self.few
-        other = (
-            partial(self._other_start, sample, judge, trust.believed(), strength) if compares or self.begins else None
-        )
+        few = self.rules is not None and 0 < n_labelled <= self.few
+        compares = self.begins or (few and select != "last")
+        other = partial(self._other_start, sample, judge, trust.believed(), strength) if compares else None
         run, points = self._better_path(run, sample, judge, kept, other)
         run, points = self._with_all(run, points, task, judge, kept)
         run.state.extra = {}  # the dual variables of a large pool take much room
         self.explanation_ = explain(task, supervised, self._finish(task, points, judge, run.state), self.n_jobs)
         self.model_ = self._weighed(self.model_, trust, n_labelled, dev)
-        ranks = self.ranks and n_labelled and can_rank(X, y, self.rules)
-        ranking = self._ranking(task, (X, y)) if ranks else NO_RANKING
-        self.model_ = replace(self.model_, ranker=ranking.ranker)
-        if self.calibrates:
-            labelled = (X, y) if n_labelled and self.stop_ == "finished" else ([], [])
-            calibrate_path(self, labelled, pool or [], dev, ranking.apart)
+        self._look_twice(task, (X, y) if n_labelled else ([], []), pool or [], dev)
         if self.keep_models:
             rules, ranker = self.model_.rules, self.model_.ranker
             self.models_ = [replace(self._model(task, p.chain), rules=rules, ranker=ranker) for p in points]
         return self
+
+    def _look_twice(self, task: Task, labelled: Pairs, pool: list[Any], dev: Pairs | None) -> None:
+        """Give the model a ranker, and have it know how right it is."""
+        ranks = self.ranks and can_rank(*labelled, self.rules)
+        ranking = self._ranking(task, labelled) if ranks else NO_RANKING
+        self.model_ = replace(self.model_, ranker=ranking.ranker)
+        if self.calibrates:
+            calibrate_path(self, labelled if self.stop_ == "finished" else ([], []), pool, dev, ranking.apart)
 
     def _better_path(
         self, run: Run, sample: Task, judge: Judge, kept: Kept, other: Callable[[], ChainWeights | None] | None
