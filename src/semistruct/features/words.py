@@ -102,7 +102,13 @@ def digits() -> WordTemplate:
 @template(WORDS)
 def classes() -> WordTemplate:
     """The regular expressions of CLASSES that the word matches."""
-    return lambda token: [name for name, pattern in CLASSES.items() if pattern.match(word_of(token))]
+
+    def values(token: Token) -> Values:
+        text = word_of(token)
+        return [name for name, match in matches if match(text)]
+
+    matches = [(name, pattern.match) for name, pattern in CLASSES.items()]
+    return values
 
 
 @template(WORDS)
