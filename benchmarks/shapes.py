@@ -1,7 +1,7 @@
 """How time and memory depend on what the data is like: the number of labels, the length of sequences, rules, examples.
 
-    python benchmarks/shapes.py                  one row for each, with a pool of 5,000
-    python benchmarks/shapes.py --pool 1000 --only rules
+    python benchmarks/shapes.py                  one row for each, with a pool of 1,000
+    python benchmarks/shapes.py --pool 5000 --only rules
 
 Records are made up: fields in a fixed order, some left out, each with words of its own and some that all share, and a
 comma at the end of each field.  One thing is changed at a time.  The rules are `at_most_once: all`, `change_only_on:
@@ -25,16 +25,17 @@ from semistruct import AnnealedSSVM, Rules
 USUAL = {"labels": 13, "length": 35, "rules": 10, "labelled": 20}
 TRIED = {
     "labels": (5, 13, 30, 60),
-    "length": (10, 35, 100, 300),
+    "length": (10, 35, 100),
     "rules": (0, 10, 100, 1000),
     "labelled": (20, 100, 500),
 }
-WORDS, SHARED = 300, 0.3  # of each field, and how many of its words are of all fields
+WORDS, SHARED = 60, 0.2  # of each field, and how many of its words are of all fields
+FIELDS = 9  # of a record, on average, or 70% of all if there are fewer
 
 
 def record(rng, labels, length):
     """(tokens, labels) of one record."""
-    fields = [y for y in range(labels) if rng.random() < 0.7] or [0]
+    fields = [y for y in range(labels) if rng.random() < min(0.7, FIELDS / labels)] or [0]
     x, row = [], []
     for y in fields:
         n = max(2, round(rng.gauss(length / len(fields), length / len(fields) / 4)))
@@ -77,7 +78,7 @@ def one(shape, pool):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--pool", type=int, default=5000)
+    parser.add_argument("--pool", type=int, default=1000)
     parser.add_argument("--only", choices=list(TRIED), action="append")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     args = parser.parse_args()
