@@ -108,7 +108,7 @@ def train(
     ] = None,
     rules: RulesFile = None,
     no_rules: Annotated[
-        bool, Option("--no-rules", help="use no rules, not even those that the labelled sequences suggest")
+        bool, Option("--no-rules", metavar="", help="use no rules, not even those that the labelled sequences suggest")
     ] = False,
     method: Annotated[
         str | None,

@@ -287,9 +287,9 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
         yield "sequences of the pool that break each rule: with the supervised model, and after learning:"
         yield table(BEFORE, [(row["rule"], str(row["before"]), str(row["after"])) for row in _most(broken, "before")])
     if result["suggested"]:
-        rules = "the rule" if result["suggested"] == 1 else f"the {result['suggested']} rules"
-        yield f"no rules were given, so {rules} that the labelled sequences suggest took their place"
-        yield "(`semistruct suggest` writes them to a file that you can improve and give with -r)"
+        rules = "1 rule" if result["suggested"] == 1 else f"{result['suggested']} rules"
+        yield f"no rules were given: {rules} suggested by the labelled sequences took part"
+        yield "(`semistruct suggest` writes a file of suggested rules, which you can improve and give with -r)"
     yield from _weights(result["trust"])
     for part in method.reports:
         if rows := result[part.attribute.rstrip("_")]:

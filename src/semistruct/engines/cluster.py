@@ -82,7 +82,7 @@ def connected(engine: str) -> Iterator[Any]:
             problem = "cannot start Ray" if engine == "ray" else "cannot connect to the Ray cluster"
             raise EngineError(f"{engine}: {problem}: {_first_line(err)}") from None
         if engine == "ray" and ray.util.get_node_ip_address() not in LOOPBACK:
-            problem = f"ray was imported before {ON_LOOPBACK}=0 was set, so it can be reached from the network"
+            problem = f"Ray on this machine can be reached from the network: set {ON_LOOPBACK}=0 before importing ray"
             warnings.warn(problem, stacklevel=3)
     try:
         yield ray

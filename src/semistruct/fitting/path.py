@@ -59,8 +59,8 @@ class PathMethod(SequenceLabeller):
 
     Parameters
     ----------
-    rules : the rules; by default those that the labelled sequences suggest (see `semistruct.suggest`), `Rules([])` for
-        none
+    rules : the rules; by default some of those that the labelled sequences suggest (see `semistruct.suggest`), if there
+        are 10 such sequences or dev data; `Rules([])` for none
     select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
         fewest known mistakes (see `semistruct.fitting.points`), the supervised start if there are no rules; "last";
         "auto": "dev" if there is dev data, else "labels-free".  The supervised start is a point too, so that a pool
