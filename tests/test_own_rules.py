@@ -8,6 +8,7 @@ import pytest
 from semistruct import CODL, SSVM, AnnealedSSVM, Rules, make_citations, suggest, write
 from semistruct.fitting.own_rules import LEAST, LOOKED_AT
 from semistruct.rules import Order
+from semistruct.suggesting.choosing import CERTAIN
 
 SAFE = ("at_most_once", "change_only_on", "starts_with", "min_length", "present", "never_follows")
 FEW, POOL, DEV, TEST = (make_citations(n, seed=seed) for seed, n in enumerate((20, 60, 15, 60)))
@@ -28,7 +29,7 @@ def suggested(corpus):
     start = SSVM(C=0.3, tol=AnnealedSSVM().tol).fit(corpus.tokens, corpus.labels)
     found = suggest(corpus.tokens, corpus.labels, pool=POOL.tokens[:LOOKED_AT], model=start).found
     certain = [one for one in found if one.certain]
-    orders = [one for one in certain if isinstance(one.rule, Order) and one.evidence.bound >= 0.9]
+    orders = [one for one in certain if isinstance(one.rule, Order) and one.evidence.bound >= CERTAIN]
     return {one.rule.text for one in [*orders, *(one for one in certain if one.rule.key in SAFE)]}
 
 

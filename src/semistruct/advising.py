@@ -64,7 +64,7 @@ def suggest(
     margins = [one.token for one in estimator.model_.sureness(free, labelled_by_model, estimator.n_jobs)]
     seen = Seen(X, y, free, labelled_by_model, margins, labels)
     show("looking for rules")
-    found = chosen(seen, rules or Rules([])) if len(labels) > 1 else []
+    found = chosen(seen, rules or Rules([]))
     return Suggestions(found, labels, len(X), len(free), model is None)
 
 

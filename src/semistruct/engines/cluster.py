@@ -81,10 +81,10 @@ def connected(engine: str) -> Iterator[Any]:
         except Exception as err:
             problem = "cannot start Ray" if engine == "ray" else "cannot connect to the Ray cluster"
             raise EngineError(f"{engine}: {problem}: {_first_line(err)}") from None
-        if engine == "ray" and ray.util.get_node_ip_address() not in LOOPBACK:
+    try:
+        if ours and engine == "ray" and ray.util.get_node_ip_address() not in LOOPBACK:
             problem = f"Ray on this machine can be reached from the network: set {ON_LOOPBACK}=0 before importing ray"
             warnings.warn(problem, stacklevel=3)
-    try:
         yield ray
     except ray.exceptions.RayTaskError:
         raise  # an error in the data or the code, not one of Ray

@@ -161,7 +161,7 @@ class _Part:
             model.fit(*self.pairs(which), **({} if supervised else {"pool": unlabelled}))
         if model.stop_ == "interrupted":
             raise KeyboardInterrupt
-        rules = self.given["rules"] is not None
+        rules = model.model_.rules is not None  # given, or suggested by the labels
         return model, scorer(self.given["metric"], rules=rules)(model, *self.pairs(self.held))
 
     def picked(self, which: Sequence[int], model: Any) -> list[int]:

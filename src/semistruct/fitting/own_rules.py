@@ -22,7 +22,7 @@ LEAST = 10
 """How many labelled sequences there must be where no dev data tell whether the rules help."""
 
 SAFE = (AtMostOnce, ChangeOnlyOn, StartsWith, MinLength, Present, NeverFollows)
-"""Kinds that few labels are enough for, and that a model of words and steps cannot learn."""
+"""Kinds that few labels are enough for."""
 
 LOOKED_AT = 300
 """How many sequences without labels are looked at: they only show how often a rule would change something."""

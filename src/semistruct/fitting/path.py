@@ -163,13 +163,13 @@ class PathMethod(SequenceLabeller):
         run.state.extra = {}  # the dual variables of a large pool take much room
         self.explanation_ = explain(task, supervised, self._finish(task, points, judge, run.state), self.n_jobs)
         self.model_ = self._weighed(self.model_, trust, n_labelled, dev)
-        self._look_twice(task, (X, y) if n_labelled else ([], []), pool or [], dev)
+        self._rank_and_calibrate(task, (X, y) if n_labelled else ([], []), pool or [], dev)
         if self.keep_models:
             rules, ranker = self.model_.rules, self.model_.ranker
             self.models_ = [replace(self._model(task, p.chain), rules=rules, ranker=ranker) for p in points]
         return self
 
-    def _look_twice(self, task: Task, labelled: Pairs, pool: list[Any], dev: Pairs | None) -> None:
+    def _rank_and_calibrate(self, task: Task, labelled: Pairs, pool: list[Any], dev: Pairs | None) -> None:
         """Give the model a ranker, and have it know how right it is."""
         ranks = self.ranks and can_rank(*labelled, self.rules)
         ranking = self._ranking(task, labelled) if ranks else NO_RANKING

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from semistruct.errors import DataError, ParameterError
 from semistruct.fitting.data import Pairs, check_data, checked_dev
+from semistruct.rules import Rules
 
 
 def refitted(method: Any, data: Pairs, dev: Pairs | None, further: dict[str, Any]) -> Any:
@@ -21,7 +22,7 @@ def refitted(method: Any, data: Pairs, dev: Pairs | None, further: dict[str, Any
     if "C" in method.get_params(deep=False) and getattr(method, "C_", None) is not None:
         both.set_params(C=method.C_)
     if hasattr(method, "path_"):
-        both.set_params(select="last", rules=method.rules_)
+        both.set_params(select="last", rules=Rules([]) if method.rules_ is None else method.rules_)
         both.begins = method.start_
         both.part_of_path = slice(0, next(k for k, point in enumerate(method.path_) if point["chosen"]))
     elif "pool" in further:

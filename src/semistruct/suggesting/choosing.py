@@ -29,8 +29,9 @@ from semistruct.suggesting.words import vocabulary
 HABITS = (AtMostOnce, ChangeOnlyOn, Order, StartsWith)
 """Rules about how such texts are built, and how people label: less evidence is enough for them."""
 
-HABITUAL, CERTAIN, DOUBTFUL = 0.75, 0.9, 0.5
-"""The least bound of a habit and of another rule that is suggested, and of a rule that is mentioned."""
+HABITUAL, CERTAIN, DOUBTFUL = 0.75 - 1e-9, 0.9 - 1e-9, 0.5
+"""The least bound of a habit and of another rule that is suggested, and of a rule that is mentioned;
+less what is lost in rounding."""
 
 JOINED: dict[type[Rule], str] = {
     Words: "words", Pattern: "are_not", Present: "present", MinLength: "labels", MaxLength: "labels"
@@ -43,6 +44,8 @@ MENTIONED = 20
 
 def chosen(seen: Seen, given: Rules, candidates: Iterable[Candidate] | None = None) -> list[Suggestion]:
     """Of candidates, by default all, the certain ones and then the doubtful ones, each part sorted."""
+    if len(seen.labels) < 2:
+        return []
     said = Sayings([*seen.X, *seen.pool], seen.labels, given)
     candidates = chain(structure(seen), vocabulary(seen)) if candidates is None else candidates
     judged = [(candidate, _evidence(seen, candidate)) for candidate in candidates]
@@ -66,7 +69,7 @@ def _evidence(seen: Seen, candidate: Candidate) -> Evidence:
 def _is_certain(candidate: Candidate, evidence: Evidence) -> bool:
     rule = candidate.rule
     habit = isinstance(rule, HABITS) or (isinstance(rule, MinLength) and rule.labels is None)
-    enough = evidence.bound >= (HABITUAL if habit else CERTAIN) - 1e-9
+    enough = evidence.bound >= (HABITUAL if habit else CERTAIN)
     return enough and evidence.share >= MOSTLY and min(evidence.sequences, candidate.weakest or OFTEN) >= OFTEN
 
 
