@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 import semistruct
 from semistruct import compiled, make_citations
 from semistruct.cli.compiling import TEXT, Teller
+from semistruct.files import take_lock
 from semistruct.formats import write
 
 PACKAGE = Path(semistruct.__file__).parent
@@ -21,8 +23,10 @@ import numpy as np
 from semistruct import compiled, progress
 seen = []
 progress.compile_watchers.append(seen.append)
-if len(sys.argv) > 1:
+if sys.argv[1:2] > [""]:
     compiled.sources = lambda: sys.argv[1]
+if len(sys.argv) > 2:
+    compiled.PATIENCE = float(sys.argv[2])
 from semistruct.chain.kernels import copy, path_score
 path = np.zeros(3, np.int16)
 copy(np.ones(3, np.int16), path)
@@ -53,6 +57,56 @@ def test_a_change_of_any_kernel_compiles_all_again(tmp_path):
 def test_kernels_with_checked_bounds_are_others(tmp_path):
     assert compilations(tmp_path) == 1
     assert compilations(tmp_path, NUMBA_BOUNDSCHECK="1") == 1
+
+
+TOGETHER = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from numba.core import event
+from semistruct.search.bound_kernels import every_label
+class Listener(event.Listener):
+    seen = []
+    def on_start(self, event):
+        self.seen.append(event.data["dispatcher"])
+    def on_end(self, event):
+        pass
+event.register("numba:compile", Listener())
+Path(sys.argv[1]).touch()
+while not Path(sys.argv[2]).exists():
+    time.sleep(0.001)
+assert every_label(2, 3).many.tolist() == [3, 3]
+print(Listener.seen.count(every_label))
+"""
+
+
+def started_together(folder, n):
+    """What n processes print that call a kernel at the same time: how often they compiled it."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", TOGETHER, folder / f"ready{i}", folder / "go"],
+            env=environment, stdout=subprocess.PIPE, text=True,
+        )
+        for i in range(n)
+    ]  # fmt: skip
+    while not all((folder / f"ready{i}").exists() for i in range(n)):
+        time.sleep(0.01)
+    (folder / "go").touch()
+    return [process.communicate()[0] for process in processes]
+
+
+def test_two_processes_do_not_compile_the_same(tmp_path):
+    assert sorted(started_together(tmp_path, 2)) == ["0\n", "1\n"]
+
+
+def test_a_process_that_does_not_end_is_not_waited_for_for_ever(tmp_path):
+    assert compilations(tmp_path) == 1
+    (index,) = tmp_path.rglob("*.nbi")
+    index.unlink()
+    with open(f"{index}.lock", "ab") as file:
+        assert take_lock(file)
+        assert compilations(tmp_path, "", "0.1") == 2  # it waits, which it tells, and compiles
 
 
 @pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x04N."], ids=["empty", "text", "other"])

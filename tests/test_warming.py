@@ -1,4 +1,4 @@
-"""Compiling ahead in a second process: it compiles the very kernels that are needed, for the very types."""
+"""Compiling ahead in another process: it compiles the very kernels that are needed, for the very types."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ import numpy as np
 import semistruct
 from semistruct.chain.inference import ChainWeights
 from semistruct.features import Encoder
-from semistruct.search.best import find_best
+from semistruct.search.best import find_best, find_margins
 data = make_citations(3)
 rules = semistruct.Rules.from_file("citations")
 labels = rules.all_labels(())
@@ -25,7 +25,11 @@ weights = ChainWeights(np.zeros((batch.n_features, len(labels))), np.zeros((batc
 tables = rules.compile(data.tokens, labels)
 compiled = []
 progress.compile_watchers.append(compiled.append)
-find_best(batch, weights, tables, n_jobs=1)
+if sys.argv[1] == "search":
+    find_best(batch, weights, tables, n_jobs=1)
+else:
+    found = find_best(batch, weights, tables, k=3, n_jobs=1)
+    find_margins(batch, weights, tables, found.labels[0], n_jobs=1)
 print(compiled.count(True))
 """
 
@@ -60,9 +64,9 @@ class Child:
 @pytest.mark.parametrize(
     ("cores", "cached", "wanted"),
     [(2, [], [["search", "other"], "terminated"]), (1, [], []), (2, ["search"], [["other"], "terminated"]),
-     (2, ["search", "other"], [])],
+     (2, ["search", "other"], []), (8, [], [["search"], ["other"], "terminated", "terminated"])],
 )  # fmt: skip
-def test_a_process_is_started_for_what_is_cold(monkeypatch, cores, cached, wanted):
+def test_processes_are_started_for_what_is_cold(monkeypatch, cores, cached, wanted):
     parts = {"search": object(), "other": object()}
     monkeypatch.setattr(warming, "PARTS", {name: (kernel, None) for name, kernel in parts.items()})
     monkeypatch.setattr(threads, "available", lambda: cores)

@@ -10,18 +10,21 @@ import hashlib
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from numba import njit
 from numba.core import event
 from numba.core.caching import FunctionCache
 
+from semistruct.files import take_lock
 from semistruct.progress import compile_watchers
 
+PATIENCE = 60.0  # seconds to wait for another process that compiles a kernel
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
@@ -52,10 +55,14 @@ def sources() -> str:
 
 
 class KernelCache(FunctionCache):
-    """The cache of numba; a file in it that is stale, damaged or not ours is as good as none."""
+    """The cache of numba; a file in it that is stale, damaged or not ours is as good as none.
+
+    What one process compiles others wait for, instead of compiling it too.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
+        self._lock: IO[bytes] | None = None  # from the moment that a kernel is not found until it is saved
         self._cache_file._version += f" {sources()} {os.environ.get('NUMBA_BOUNDSCHECK')}"
 
     def has_entries(self) -> bool:
@@ -65,16 +72,51 @@ class KernelCache(FunctionCache):
             return False
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception:
-            return None
+        found = self._find(sig, target_context)
+        if found is None and self._lock is None:
+            self._take_lock()
+            found = self._find(sig, target_context)
+            if found is not None:
+                self._release()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         try:
             super().save_overload(sig, data)
         except Exception:
             self.disable()
+        finally:
+            self._release()
+
+    def _find(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            return None
+
+    def _take_lock(self) -> None:
+        """Take the lock of this kernel; if another process has it, wait."""
+        began, told = time.monotonic(), False
+        with suppress(OSError):
+            self._impl.locator.ensure_cache_path()
+            self._lock = open(self._cache_file._index_path + ".lock", "ab")  # noqa: SIM115
+            while not take_lock(self._lock) and time.monotonic() < began + PATIENCE:
+                if not told:
+                    _tell(True)
+                told = True
+                time.sleep(0.02)
+        if told:
+            _tell(False)
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+
+def _tell(begins: bool) -> None:
+    for watch in compile_watchers:
+        watch(begins)
 
 
 class _Listener(event.Listener):
@@ -83,16 +125,14 @@ class _Listener(event.Listener):
     depth, held = 0, False  # of what is compiled in the main thread
 
     def on_start(self, event: Any) -> None:
-        for watch in compile_watchers:
-            watch(True)
+        _tell(True)
         if threading.current_thread() is threading.main_thread():
             self.depth += 1
             if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
                 signal.signal(signal.SIGINT, self.hold)
 
     def on_end(self, event: Any) -> None:
-        for watch in compile_watchers:
-            watch(False)
+        _tell(False)
         if threading.current_thread() is threading.main_thread():
             self.depth -= 1
             if self.depth == 0 and signal.getsignal(signal.SIGINT) == self.hold:

@@ -115,6 +115,27 @@ def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
         raise DataError.at(path, None, f"cannot write: {reason(err)}") from err
 
 
+def take_lock(file: IO[Any]) -> bool:
+    """Take the lock on an open file, which ends with the file or the process; False if another process has it.
+
+    Where the system has no locks, nobody has one.
+    """
+    try:
+        if os.name == "nt":  # pragma: no cover
+            import msvcrt
+
+            getattr(msvcrt, "locking")(file.fileno(), getattr(msvcrt, "LK_NBLCK"), 1)  # noqa: B009
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def abandon() -> None:
     """Delete all files that are not complete, of a process that ends without further ado."""
     for path in list(_unfinished):

@@ -1,7 +1,7 @@
-"""Kernels that will be needed soon, compiled in a second process while this one is busy with others.
+"""Kernels that will be needed soon, compiled in other processes while this one is busy.
 
-Compiling keeps one core busy and happens once per installation; what the second process has compiled is found in the
-cache.  `python -m semistruct.warming search` compiles this part.
+Compiling keeps one core busy and happens once per installation; what another process has compiled is found in the
+cache, and what it is compiling is waited for.  `python -m semistruct.warming search` compiles this part.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.compiled import is_cached
 from semistruct.processes import end_with_parent
 from semistruct.rules import Rules
-from semistruct.search.best import find_best, tracked
+from semistruct.search.best import find_best, find_margins, tracked
 from semistruct.search.bound_kernels import sharpen
+from semistruct.search.k_best_kernels import k_best_sequences
 from semistruct.search.prefix_kernels import Bound, Scores
 from semistruct.search.search_kernels import search_sequences
 
@@ -41,26 +42,34 @@ def _search() -> None:
     find_best(BATCH, WEIGHTS, TABLES, n_jobs=1)
 
 
+def _second_best() -> None:
+    """By how much the best labelling beats those with other labels, and the next ones, which few methods come to."""
+    find_margins(BATCH, WEIGHTS, TABLES, np.zeros(1, np.int16), n_jobs=1)
+    find_best(BATCH, WEIGHTS, TABLES, k=2, n_jobs=1)
+
+
 PARTS: dict[str, tuple[Callable[..., object], Callable[[], None]]] = {
     "search": (search_sequences, _search),
+    "second best": (k_best_sequences, _second_best),
 }
 """Parts by name: a kernel that tells whether the part has been compiled, and what compiles all of it."""
 
 
 @contextmanager
 def warming(*parts: str) -> Iterator[None]:
-    """Compile these parts in the background, if they have not been and there is a second core."""
+    """Compile these parts in the background, if they have not been and there are other cores."""
     cold = [part for part in parts if not is_cached(PARTS[part][0])]
-    if not cold or threads.available() < 2:
-        yield
-        return
-    none = subprocess.DEVNULL
-    child = subprocess.Popen([sys.executable, "-m", __name__, *cold], stdin=none, stdout=none, stderr=none)
+    n, none = min(len(cold), threads.available() - 1), subprocess.DEVNULL
+    children = [
+        subprocess.Popen([sys.executable, "-m", __name__, *cold[i::n]], stdin=none, stdout=none, stderr=none)
+        for i in range(n)
+    ]
     try:
         yield
     finally:
-        child.terminate()
-        child.wait()
+        for child in children:
+            child.terminate()
+            child.wait()
 
 
 if __name__ == "__main__":

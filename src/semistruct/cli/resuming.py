@@ -12,16 +12,16 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from semistruct._version import __version__
 from semistruct.cli.options import Reading
 from semistruct.corpus import Example
 from semistruct.errors import DataError, ParameterError, some_of
-from semistruct.files import reason, refuse_overwriting, replacing
+from semistruct.files import reason, refuse_overwriting, replacing, take_lock
 from semistruct.formats import FORMATS, Written, form_named
 from semistruct.rules import Rules
 
@@ -163,7 +163,8 @@ class Part:
             self._note()  # first, as a part without a record is not ours
         try:
             with open(self.path, "ab") as self._file:
-                _lock(self._file, self.path)
+                if os.name != "nt" and not take_lock(self._file):  # on Windows nobody could read it either
+                    raise DataError.at(self.path, None, "another process is writing it")
                 self._check()
                 self._file.truncate(self.reached.bytes)
                 yield
@@ -207,14 +208,3 @@ class Part:
                 left, checksum = left - len(data), zlib.crc32(data, checksum)
         if left or checksum != self.reached.checksum:
             raise DataError.at(self.path, None, f"has changed since it was written; {self._anew}")
-
-
-def _lock(file: IO[bytes], path: Path) -> None:
-    """Refuse a file that another process writes, where the system can tell."""
-    with suppress(ImportError):
-        import fcntl
-
-        try:
-            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise DataError.at(path, None, "another process is writing it") from None

@@ -21,7 +21,7 @@ from semistruct.fitting.path import PathMethod
 from semistruct.looks import Look
 from semistruct.methods import METHODS
 from semistruct.metrics import METRICS
-from semistruct.warming import warming
+from semistruct.warming import PARTS, warming
 
 BEFORE = ("rule", "before", "after")  # columns of tables in the report
 STARTS = {"labels": "supervised", "rules": "rule-based"}  # of a path, in words
@@ -91,7 +91,7 @@ def train(
     for corpus in filter(None, (*data.pools, data.dev)):
         look.warn_of_difference(corpus.source, corpus.tokens)
     began = time.perf_counter()
-    parts = chosen.compiles if data.pools else ()
+    parts = PARTS if (data.pools if params["rules"] is None else params["rules"]) else ()
     with watching(quiet) as watch, warnings.catch_warnings(), warming(*parts):
         warnings.filterwarnings("ignore", "interrupted")  # `end` says more
         warnings.filterwarnings("ignore", ".* dev sequences are also")  # so do notices

@@ -44,7 +44,6 @@ class SequenceLabeller(BaseEstimator):
     lines    in the tables of experiments
     checks   of parameters that are its own
     reports  tables in the report of a fit
-    compiles  the parts of `warming` that a fit with a pool comes to
 
     tokens_  how running text has to be cut for the model, as far as the tokens of X tell (`looks.probable_cut`): what
              `semistruct.read` takes as `tokens`.  It may be set; model files hold it
@@ -60,7 +59,6 @@ class SequenceLabeller(BaseEstimator):
     lines: ClassVar[tuple[Line, ...]] = ()
     checks: ClassVar[params.Checks] = {}
     reports: ClassVar[tuple[RuleReport, ...]] = ()
-    compiles: ClassVar[tuple[str, ...]] = ()
     probabilistic: ClassVar[bool] = False  # whether scores are logarithms of probabilities
     calibrates = True
     ranks = False

@@ -69,7 +69,6 @@ class AnnealedSSVM(MarginPath):
         Line("annealed SSVM", 40, quick=QUICK),
         Line("annealed SSVM, our rules", 41, "-ours", rules="ours", quick=QUICK),
     )
-    compiles = ("search",)
     few = 10
     samples = True
     axis = "C_u"

@@ -8,7 +8,7 @@ it.
 import numpy as np
 
 from semistruct.chain.kernels import copy, equal
-from semistruct.compiled import kernel
+from semistruct.compiled import inlined, kernel
 from semistruct.rules.event_kernels import ZERO
 from semistruct.search.bound_kernels import a_little_below, every_label, free_best, look_ahead, max_of, sharpen
 from semistruct.search.prefix_kernels import (
@@ -97,7 +97,7 @@ def merge_best(paths, values, found, value_of):
         copy(found[r], paths[place])
 
 
-@kernel
+@inlined
 def k_best_sequence(scores, track, widths, within, paths, values):
     """Write the best labellings and their values; returns an upper bound on the value of any labelling.
 

@@ -41,7 +41,7 @@ BUDGET = 2e6  # prefixes that the searches for one sequence may look at: about a
 PRICE = 10  # of a prefix that is kept, in prefixes looked at
 
 
-@kernel
+@inlined
 def search(scores, bound, track, width, floor, path):
     """Write the best labelling with a value of at least floor; returns (its value or -inf, exact or not, its cost)."""
     T, Y = scores.unary.shape

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from semistruct.errors import DataError, ParameterError, quoted
-from semistruct.files import make_folder, reason, replacing
+from semistruct.files import make_folder, reason, replacing, take_lock
 from semistruct.labels import OUTSIDE
 from semistruct.tokens import WORDS, checked_tokens
 
@@ -161,14 +161,12 @@ class Folder:
 
     def _take_lock(self) -> None:
         file = open(self.path / LOCK, "a+", encoding="utf-8")  # noqa: SIM115
-        try:
-            lock(file)
-        except OSError:
+        if not take_lock(file):
             file.seek(0)
             where = file.read(200).strip()
             file.close()
             problem = f"another workbench has the folder open{', at ' + where if where else ''}; close that one first"
-            raise DataError.at(self.path, None, problem) from None
+            raise DataError.at(self.path, None, problem)
         self._lock = file
 
     def _read_settings(self) -> Settings:
@@ -188,15 +186,3 @@ def _settings(data: dict[str, Any]) -> Settings:
     checked_names([one.name for one in fields])
     numbers = {key: max(1, int(data[key])) for key in ("train_every", "blind_every")}
     return Settings(fields, checked_tokens(data["tokens"]), **numbers)
-
-
-def lock(file: IO[str]) -> None:
-    """Take the lock on a file, which ends with the process; an OSError if another process has it."""
-    if os.name == "nt":  # pragma: no cover
-        import msvcrt
-
-        getattr(msvcrt, "locking")(file.fileno(), getattr(msvcrt, "LK_NBLCK"), 1)  # noqa: B009
-    else:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
