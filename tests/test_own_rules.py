@@ -59,6 +59,15 @@ def test_few_sequences_are_enough_only_if_dev_data_tell_whether_it_helps():
     assert guarded.start_ == "labels"  # what the labels suggest knows no more than they do
 
 
+def test_dev_data_that_do_not_obey_them_speak_against_them(model):
+    pairs = zip(DEV.examples[::2], DEV.examples[1::2], strict=False)
+    joined = [(one.tokens + other.tokens, one.labels + other.labels) for one, other in pairs]
+    assert "each label at most once" in {rule.text for rule in model.rules_}
+    found = learned(dev=([x for x, _ in joined], [y for _, y in joined]))
+    assert found.rules_ is None
+    assert not found.model_.rules
+
+
 def test_given_rules_stay_alone():
     given = Rules.from_file("citations")
     assert learned(rules=given).rules_ is given

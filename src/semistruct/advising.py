@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
-from semistruct.corpus import listed
+from semistruct.corpus import complete, listed
 from semistruct.errors import DataError, ParameterError, quoted
 from semistruct.features.encoder import form_of
 from semistruct.fitting.data import check_data
@@ -47,22 +47,23 @@ def suggest(
     """
     show = show or (lambda text: None)
     X, y = check_data(X, y)
-    whole = [row is not None and len(row) > 0 and None not in row for row in y]
-    free = [x for x, known in zip(X, whole, strict=True) if not known] + ([] if pool is None else listed(pool, "pool"))
-    X, y = ([one for one, known in zip(rows, whole, strict=True) if known] for rows in (X, y))
+    whole = complete(y)
+    others = sorted({*range(len(X))} - {*whole})
+    free = [X[i] for i in others] + ([] if pool is None else listed(pool, "pool"))
+    X, labelled = [X[i] for i in whole], [[str(label) for label in y[i] or ()] for i in whole]
     _check(X, model, rules)
     if model is None:
         show("learning a model")
         own = SSVM()
         own.calibrates = False
-        estimator: SequenceLabeller = own.fit(X, y)
+        estimator: SequenceLabeller = own.fit(X, labelled)
     else:
         estimator = model
-    labels = (rules or Rules([])).all_labels({*chain.from_iterable(y), *estimator.classes_})
+    labels = (rules or Rules([])).all_labels({*chain.from_iterable(labelled), *estimator.classes_})
     show("labelling the pool")
     labelled_by_model = estimator.predict(free)
     margins = [one.token for one in estimator.model_.sureness(free, labelled_by_model, estimator.n_jobs)]
-    seen = Seen(X, y, free, labelled_by_model, margins, labels)
+    seen = Seen(X, labelled, free, labelled_by_model, margins, labels)
     show("looking for rules")
     found = chosen(seen, rules or Rules([]))
     return Suggestions(found, labels, len(X), len(free), model is None)

@@ -160,6 +160,11 @@ def listed(rows: Any, name: str = "input") -> list[Any]:
     return [list(row) if isinstance(row, Iterator) else row for row in rows]
 
 
+def complete(y: Sequence[Any]) -> list[int]:
+    """The numbers of the sequences all of whose labels are known."""
+    return [i for i, row in enumerate(y) if row is not None and None not in row]
+
+
 def check_labels(labels: Any, n_tokens: int, where: str) -> None:
     """Refuse labels that are not one string, or None, for each token; `where` begins the message."""
     countable = _is_list(labels) and hasattr(labels, "__len__")

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import log
 from typing import Any
 
-from semistruct.corpus import Corpus
+from semistruct.corpus import Corpus, complete
 from semistruct.errors import DataError, ParameterError
 from semistruct.experiments import statistics
 from semistruct.experiments.outlook import NEXT, Expected, Outlook, Trial
@@ -98,7 +98,7 @@ def learning_curve(
     metric  of the curve, which C is chosen by too
     params  of both methods, such as features and n_jobs
     """
-    known = [i for i, row in enumerate(labelled.labels) if row is not None and None not in row]
+    known = complete(labelled.labels)
     if len(known) < folds:
         problem = f"{len(known)} sequences are fully labelled, too few for {folds} parts"
         raise DataError.at(labelled.source, None, problem)

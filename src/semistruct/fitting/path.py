@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from semistruct.chain.inference import ChainWeights
+from semistruct.corpus import complete
 from semistruct.errors import ParameterError, RuleWarning, quoted, some_of
 from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
@@ -35,7 +36,7 @@ from semistruct.fitting.learners import Learner
 from semistruct.fitting.measure import Measure
 from semistruct.fitting.own_rules import own_rules
 from semistruct.fitting.points import Judge, Point
-from semistruct.fitting.ranked import FEW_PARTS, NO_RANKING, Ranking, can_rank, complete, is_ruled, learn_ranking
+from semistruct.fitting.ranked import FEW_PARTS, NO_RANKING, Ranking, can_rank, is_ruled, learn_ranking
 from semistruct.fitting.runs import Kept, Run
 from semistruct.fitting.sampling import sample_of
 from semistruct.fitting.state import State
@@ -136,11 +137,13 @@ class PathMethod(SequenceLabeller):
         task = Task.of(X, y, pool, features=self._templates(), rules=None, labels=labels, sample_weight=sample_weight)
         self.data_ = origin(X, y, dev, pool)
         held_out = DevData.of(dev, task.encoder, task.labels)
+        measure = Measure(self.metric, task.labels)
         _warn_of_overlap(X, y, dev)
         start = State(self._start(task, held_out))
         self.rules_ = self.rules
         if self.rules is None:
-            self.rules_ = own_rules((X, y), task, start.chain, guarded=select == "dev", n_jobs=self.n_jobs)
+            guard = (held_out, measure) if held_out is not None and select == "dev" else None
+            self.rules_ = own_rules((X, y), task, start.chain, guard, self.n_jobs)
         sample = sample_of(task, self.rules_, seed_from(self.random_state)) if self.samples else task
         trust = Trust.of(self.rules_, [(X, y), dev], labels).doubted(sample, start.chain, self.n_jobs)
         trust.warn()
@@ -149,9 +152,7 @@ class PathMethod(SequenceLabeller):
         sample = sample.under(matched)
         task = task.under(matched) if sample.n_open < task.n_open else sample
         self._check_task(task)
-        judge = Judge.of(
-            sample, held_out, select, Measure(self.metric, task.labels), trust.weighted(strength), self.n_jobs
-        )
+        judge = Judge.of(sample, held_out, select, measure, trust.weighted(strength), self.n_jobs)
         stages = self._stages(task)[self.part_of_path]
         run, supervised = Run(start, self.axis, stages, watch), start.chain
         kept = Kept(checkpoint, resume, self, held_out)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from semistruct.corpus import complete
 from semistruct.features.encoder import form_of
 from semistruct.fitting.calibrating import MOST, PARTS, Asked
 from semistruct.labels import scheme_of
@@ -60,11 +61,6 @@ def is_ruled(given: Rules | None) -> bool:
     Where these sort out what makes no sense, a ranker helps already with few labels, too few to prove it.
     """
     return any(rule.level == "instance" for rule in given or ())
-
-
-def complete(y: Sequence[Any]) -> list[int]:
-    """The numbers of the sequences all of whose labels are known."""
-    return [i for i, row in enumerate(y) if row is not None and None not in row]
 
 
 def learn_ranking(model: Model, asked: Iterable[Asked], ruled: bool, n_jobs: int | None) -> Ranking:

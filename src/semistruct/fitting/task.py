@@ -11,6 +11,7 @@ import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch, ranges
 from semistruct.chain.inference import ChainWeights, decode
+from semistruct.corpus import complete
 from semistruct.errors import DataError
 from semistruct.features import Encoder, FeatureSet
 from semistruct.fitting.data import (
@@ -63,19 +64,19 @@ class Task:
         rules = Rules([]) if rules is None else rules
         labels = all_labels(y, rules) if labels is None else labels
         refuse_rules_about_words(rules, X, labels)
-        complete = [i for i, row in enumerate(y) if row is not None and None not in row]
-        others = np.setdiff1d(np.arange(len(X)), complete).tolist()
-        ordered = [X[i] for i in complete + others] + pool
-        rows = [y[i] for i in complete + others] + [None] * len(pool)
+        whole = complete(y)
+        others = np.setdiff1d(np.arange(len(X)), whole).tolist()
+        ordered = [X[i] for i in whole + others] + pool
+        rows = [y[i] for i in whole + others] + [None] * len(pool)
         encoder = Encoder.for_data(ordered, features)
-        batch, open_X = encoder.fit(ordered), ordered[len(complete) :]
+        batch, open_X = encoder.fit(ordered), ordered[len(whole) :]
         return cls(
             labels,
             encoder,
             batch,
-            n_fixed=len(complete),
+            n_fixed=len(whole),
             known=label_codes(rows, batch.lengths.tolist(), labels),
-            weight=np.concatenate([weight[complete + others], np.ones(len(pool))]),
+            weight=np.concatenate([weight[whole + others], np.ones(len(pool))]),
             has_labels=np.array([is_known(row) for row in rows]),
             tables=(rules if open_X else Rules([])).compile(open_X, labels),
         )

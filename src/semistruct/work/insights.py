@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import Any
 
+from semistruct.corpus import complete
 from semistruct.errors import SemistructError
 from semistruct.work.crew import CancelledTask, Worker
 from semistruct.work.measuring import LEAST
@@ -55,7 +56,7 @@ class Insights:
     def _given(self, task: str, learned: Learned) -> dict[str, Any]:
         given = self.stock.given(SAMPLE[task], seed=len(task))
         if task in ("look", "curve", "suggest"):  # only what is known whole can be measured
-            whole = [i for i, row in enumerate(given["y"]) if None not in row]
+            whole = complete(given["y"])
             _, _, decisions = self.stock.labelled()
             given["measured"] = [decisions[i].number for i in whole]
             given["X"], given["y"] = [given["X"][i] for i in whole], [given["y"][i] for i in whole]

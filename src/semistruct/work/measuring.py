@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from math import sqrt
 from typing import Any
 
-from semistruct.corpus import Corpus
+from semistruct.corpus import Corpus, complete
 from semistruct.experiments.curve import LITTLE, learning_curve, sensible_sizes
 from semistruct.fitting.effects import effects_of
 from semistruct.methods.annealed import AnnealedSSVM
@@ -59,7 +59,7 @@ def curve(
     X: list[Any], y: list[Any], pool: list[Any], rules: Rules, C: float | None, tell: Tell
 ) -> dict[str, Any] | None:
     """Accuracy against the number of labels, None if there are too few."""
-    whole = [i for i, row in enumerate(y) if None not in row]
+    whole = complete(y)
     if len(whole) < 2 * LEAST:
         return None
     corpus = Corpus.of([X[i] for i in whole], [y[i] for i in whole])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from semistruct.corpus import complete
 from semistruct.errors import ParameterError, SemistructError
 from semistruct.features.words import word_of
 from semistruct.rules import Rules
@@ -37,7 +38,7 @@ def state(bench: Bench, text: str | None = None) -> dict[str, Any]:
 
 def _rows(bench: Bench, book: Rulebook) -> dict[str, Any]:
     X, y, _ = bench.labelled()
-    whole = [i for i, row in enumerate(y) if None not in row]
+    whole = complete(y)
     X, y = [X[i] for i in whole], [y[i] for i in whole]
     rows, labels = [], _labels(bench, book)
     for line in book.lines:
@@ -92,7 +93,7 @@ def cases(bench: Bench, first: int) -> dict[str, Any]:
         book = read_text(bench.rules_text, bench.folder.path)
         line, labels = line_at(book, first), _labels(bench, book)
         X, y, decisions = bench.labelled()
-        whole = [i for i, row in enumerate(y) if None not in row]
+        whole = complete(y)
         counter = CaseCounter([X[i] for i in whole], [[str(label) for label in y[i]] for i in whole])
         good, bad = [], []
         for rule in line.rule.expanded(labels):
