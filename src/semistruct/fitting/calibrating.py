@@ -23,6 +23,7 @@ from semistruct.calibration.calibration import Calibration, Standing
 from semistruct.calibration.cases import Cases, cases
 from semistruct.calibration.curves import LOG_ODDS, MARGINS
 from semistruct.chain.inference import ChainWeights
+from semistruct.corpus import complete
 from semistruct.fitting.data import Pairs
 from semistruct.fitting.learners import Learner
 from semistruct.labels import scheme_of
@@ -121,7 +122,7 @@ def calibrate_path(method: Any, labelled: Pairs, pool: list[Any], dev: Pairs | N
 def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -> Iterator[Asked]:
     """Models of the stage of the chosen point, 0 for the supervised start, without parts of the labelled sequences."""
     X, y = labelled
-    whole = [i for i, row in enumerate(y) if row is not None and None not in row]
+    whole = complete(y)
     seed = seed_from(method.random_state)
     size = min(max(len(pool) // SHARE_OF_POOL, LEAST), MOST)
     some = np.random.default_rng(seed).permutation(len(pool))[:size]

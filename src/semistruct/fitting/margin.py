@@ -27,6 +27,7 @@ class MarginPath(PathMethod):
     others : those of `PathMethod`
     """
 
+    ranks = True
     C: float | str = MARGIN_C
     features: FeatureSet = "default"
     tol: float = 0.05

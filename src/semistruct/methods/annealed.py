@@ -64,7 +64,6 @@ class AnnealedSSVM(MarginPath):
     """
 
     name = "annealed"
-    ranks = True
     lines = (
         Line("annealed SSVM", 40, quick=QUICK),
         Line("annealed SSVM, our rules", 41, "-ours", rules="ours", quick=QUICK),
