@@ -34,7 +34,7 @@ from semistruct.fitting.explanation import explain
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.fitting.learners import Learner
 from semistruct.fitting.measure import Measure
-from semistruct.fitting.own_rules import own_rules
+from semistruct.fitting.own_rules import LEAST, own_rules
 from semistruct.fitting.points import Judge, Point
 from semistruct.fitting.ranked import FEW_PARTS, NO_RANKING, Ranking, can_rank, is_ruled, learn_ranking
 from semistruct.fitting.runs import Kept, Run
@@ -254,8 +254,10 @@ class PathMethod(SequenceLabeller):
     def _has_a_path(self, task: Task, select: str) -> bool:
         """Whether there is something to learn from the pool, and a way to tell whether it helps."""
         if select == "labels-free" and len(task.free) and not task.has_rules:
-            problem = "without rules or dev data, nothing tells whether the pool helps"
-            warnings.warn(f"{problem}: the supervised model is taken", RuleWarning, stacklevel=3)
+            problem = "without rules or dev data, nothing tells whether the pool helps: the supervised model is taken"
+            hint = f"; {LEAST} fully labelled sequences would suggest rules"
+            hint = hint if self.rules is None and task.n_fixed < LEAST else ""
+            warnings.warn(problem + hint, RuleWarning, stacklevel=3)
             return False
         return task.n_fixed < len(task.batch)
 
