@@ -17,7 +17,7 @@ from semistruct.solvers import crf, sdm
 from semistruct.solvers.sdm import DualState, Problem, Solution
 
 MARGIN_C, LIKELIHOOD_C = 0.5, 1.0  # the default C of methods that learn margins, and likelihoods
-ROUGH_GAP = 0.05  # the relative gap at which accuracies are compared when C is chosen, and of models held out
+ROUGH_GAP = 0.05  # the relative gap at which accuracies are compared when C is chosen, and of models held out, at least
 ROUGH_FALL = 1e-3  # and the relative fall of the objective, for likelihoods
 FILL_TOL = 0.1  # the relative gap at which unknown labels are filled in for a start
 COMPLETIONS = 10  # rounds of filling in unknown labels and learning again
@@ -115,7 +115,7 @@ class MarginLearner:
         self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None
     ) -> Learned:
         """In turns, unknown labels are filled in to agree with the known ones, and the model learns from all."""
-        cost, tol = (known != UNKNOWN).astype(np.int8), ROUGH_GAP if rough else self.tol
+        cost, tol = (known != UNKNOWN).astype(np.int8), max(ROUGH_GAP, self.tol) if rough else self.tol
         target, complete = filled(batch, known), bool(cost.all())
         for level in (tol,) if complete else (max(tol, FILL_TOL), tol):
             for _ in range(COMPLETIONS):
