@@ -11,18 +11,13 @@ import numpy as np
 from semistruct.chain.inference import ChainWeights, token_margins
 from semistruct.corpus import complete
 from semistruct.features.encoder import form_of
-from semistruct.fitting.data import DevData, Pairs
-from semistruct.fitting.measure import Measure
-from semistruct.fitting.points import Judge
+from semistruct.fitting.data import Pairs
 from semistruct.fitting.task import Task
-from semistruct.fitting.trust import Trust, strength_by_labels
 from semistruct.rules import AtMostOnce, ChangeOnlyOn, MinLength, NeverFollows, Order, Present, Rules, StartsWith
 from semistruct.suggesting.choosing import CERTAIN, chosen
 from semistruct.suggesting.evidence import Seen
 from semistruct.suggesting.structure import structure
 from semistruct.suggesting.suggestions import Suggestion
-
-Dev = tuple[DevData, Measure]
 
 LEAST = 10
 """How many labelled sequences there must be where no dev data tell whether the rules help."""
@@ -34,15 +29,15 @@ LOOKED_AT = 300
 """How many sequences without labels are looked at, at most: they only show how often a rule would change something."""
 
 
-def own_rules(data: Pairs, task: Task, chain: ChainWeights, dev: Dev | None, n_jobs: int | None) -> Rules | None:
+def own_rules(data: Pairs, task: Task, chain: ChainWeights, *, guarded: bool, n_jobs: int | None) -> Rules | None:
     """The rules that the fully labelled sequences of `data` and the labels of a model suggest; None if there are none.
 
-    task  holds the same sequences and the pool
-    dev   tells whether they help; where there is none, there must be LEAST labelled sequences
+    task     holds the same sequences and the pool
+    guarded  dev data will tell whether they help; else there must be LEAST labelled sequences
     """
     X, y = data
     whole = complete(y)
-    if len(whole) < (LEAST if dev is None else 1) or not len(task.free) or form_of(X) != "tokens":
+    if len(whole) < (1 if guarded else LEAST) or not len(task.free) or form_of(X) != "tokens":
         return None
     some = task.part(task.free[:: -(-len(task.free) // LOOKED_AT)])
     path = some.decoded(chain, n_jobs)
@@ -51,12 +46,6 @@ def own_rules(data: Pairs, task: Task, chain: ChainWeights, dev: Dev | None, n_j
     seen = Seen([X[i] for i in whole], [y[i] for i in whole], some.tables.X, labels, margins, task.labels)
     found = chosen(seen, Rules([]), structure(seen))
     rules = Rules([one.rule for one in found if one.certain and _is_safe(one)])
-    if dev is not None and rules:
-        weighted = Trust.of(rules, [data], task.labels).weighted(strength_by_labels(len(whole)))
-        judges = [Judge.of(some, dev[0], "dev", dev[1], those, n_jobs) for those in (weighted, Rules([]))]
-        obeying, not_obeying = ([judge.point(chain, None, None)] for judge in judges)
-        if not judges[0].prefers(obeying, not_obeying):
-            return None
     return rules or None
 
 

@@ -142,8 +142,7 @@ class PathMethod(SequenceLabeller):
         start = State(self._start(task, held_out))
         self.rules_ = self.rules
         if self.rules is None:
-            guard = (held_out, measure) if held_out is not None and select == "dev" else None
-            self.rules_ = own_rules((X, y), task, start.chain, guard, self.n_jobs)
+            self.rules_ = own_rules((X, y), task, start.chain, guarded=select == "dev", n_jobs=self.n_jobs)
         sample = sample_of(task, self.rules_, seed_from(self.random_state)) if self.samples else task
         trust = Trust.of(self.rules_, [(X, y), dev], labels).doubted(sample, start.chain, self.n_jobs)
         trust.warn()
@@ -160,6 +159,12 @@ class PathMethod(SequenceLabeller):
         compares = self.begins or (few and select != "last")
         other = partial(self._other_start, sample, judge, trust.believed(), strength) if compares else None
         run, points = self._better_path(run, sample, judge, kept, other)
+        if self.rules is None and self.rules_ and select == "dev":
+            plain = judge.without_rules()
+            alone = [plain.point(supervised, None, None)]
+            if not judge.prefers(points, alone):  # what the labels suggest does not help
+                self.rules_, trust, task = None, Trust.of(None, [], labels), task.under(Rules([]))
+                judge, points = replace(plain, task=task), alone
         run, points = self._with_all(run, points, task, judge, kept)
         run.state.extra = {}  # the dual variables of a large pool take much room
         self.explanation_ = explain(task, supervised, self._finish(task, points, judge, run.state), self.n_jobs)
