@@ -684,7 +684,9 @@ def test_dev_data_that_is_training_data_is_told():
 
 def test_dev_data_may_be_unlabelled_data_too():
     """Its labels were not learned from."""
-    assert len(fit([*X, POOL[1]], [*Y, None], pool=POOL, dev=([POOL[1]], [["date"]])).path_) == 3
+    none = {"rules": Rules([])}
+    found = fit([*X, POOL[1]], [*Y, None], params=none, pool=POOL, dev=([POOL[1]], [["date"]]))
+    assert len(found.path_) == 3
 
 
 def test_a_rule_about_an_unknown_label_is_refused():
