@@ -59,8 +59,9 @@ def table(folder):
         for size in sizes:
             plain, ruled = (found[method, size, decoding] for decoding in ("plain", "rules"))
             bold = "**" * (ruled["best"] == "1" or float(ruled["p_sequences"]) >= CHANCE)
-            mean, spread = 100 * float(ruled["mean"]), 100 * float(ruled["spread"])
-            cells.append(f"{100 * float(plain['mean']):.1f} / {bold}{mean:.1f}{bold} ± {spread:.1f}")
+            spread = f" ± {100 * float(ruled['spread']):.1f}" if ruled["spread"] else ""  # none of one draw
+            plain, ruled = (100 * float(row["mean"]) for row in (plain, ruled))
+            cells.append(f"{plain:.1f} / {bold}{ruled:.1f}{bold}{spread}")
         yield f"| `{method}` | {' | '.join(cells)} | {busy(folder, method, sizes[1]):.0f} |"
 
 
