@@ -96,16 +96,22 @@ class KernelCache(FunctionCache):
 
     def _take_lock(self) -> None:
         """Take the lock of this kernel; if another process has it, wait."""
-        began, told = time.monotonic(), False
         with suppress(OSError):
             self._impl.locator.ensure_cache_path()
             self._lock = open(self._cache_file._index_path + ".lock", "ab")  # noqa: SIM115
-            while not take_lock(self._lock) and time.monotonic() < began + PATIENCE:
-                if not told:
-                    _tell(True)
-                told = True
+            if not take_lock(self._lock):
+                self._wait(self._lock)
+
+    def _wait(self, lock: IO[bytes]) -> None:
+        until = time.monotonic() + PATIENCE
+        _tell(True)
+        try:
+            while not take_lock(lock) and time.monotonic() < until:
                 time.sleep(0.02)
-        if told:
+        except BaseException:  # such as Ctrl-C
+            self._release()
+            raise
+        finally:
             _tell(False)
 
     def _release(self) -> None:
