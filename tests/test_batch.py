@@ -67,6 +67,14 @@ def test_take_picks_sequences_in_any_order_and_more_than_once(batch, data):
 
 
 @light
+@given(batches(), st.data())
+def test_tokens_of_sequences_in_any_order(batch, data):
+    which = data.draw(st.lists(st.integers(0, len(batch) - 1), min_size=1, max_size=6))
+    wanted = np.concatenate([batch.split(np.arange(batch.n_tokens))[i] for i in which])
+    assert_array_equal(batch.tokens_of(np.array(which)), wanted)
+
+
+@light
 @given(batches())
 def test_take_everything_is_the_same_batch(batch):
     taken = batch.take(np.arange(len(batch)))

@@ -71,9 +71,13 @@ class SequenceBatch:
         parts = values, self.indices[first:end], self.indptr - first
         return csr_array(parts, shape=(self.n_tokens, self.n_features))
 
+    def tokens_of(self, which: np.ndarray) -> np.ndarray:
+        """The numbers of the tokens of the sequences `which`, in that order."""
+        return ranges(self.offsets[which], self.lengths[which])
+
     def take(self, which: np.ndarray) -> SequenceBatch:
         """The sequences `which`, in that order."""
-        tokens = ranges(self.offsets[which], self.lengths[which])
+        tokens = self.tokens_of(which)
         entries = ranges(self.indptr[tokens], np.diff(self.indptr)[tokens])
         return SequenceBatch(
             indptr=starts(np.diff(self.indptr)[tokens]),

@@ -85,7 +85,9 @@ def connected(engine: str) -> Iterator[Any]:
         if ours and engine == "ray" and ray.util.get_node_ip_address() not in LOOPBACK:
             problem = f"Ray on this machine can be reached from the network: set {ON_LOOPBACK}=0 before importing ray"
             warnings.warn(problem, stacklevel=3)
-        yield ray
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "More than 10MB of messages")  # of Ray, and nothing a user could change
+            yield ray
     except ray.exceptions.RayTaskError:
         raise  # an error in the data or the code, not one of Ray
     except BrokenPipeError:

@@ -141,7 +141,7 @@ def shard_of(task: Task, own: np.ndarray) -> Task:
         encoder=None,  # type: ignore[arg-type]  # not needed, and large
         batch=task.batch.take(own),
         n_fixed=n_fixed,
-        known=np.concatenate([task.batch.split(task.known)[i] for i in own]),
+        known=task.known[task.batch.tokens_of(own)],
         weight=task.weight[own],
         has_labels=task.has_labels[own],
     )

@@ -8,7 +8,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from semistruct.batch import ranges
 from semistruct.chain.inference import ChainWeights
 from semistruct.engines.shards import Rematch, Weights
 from semistruct.fitting.learners import MarginLearner
@@ -57,7 +56,7 @@ class Sharing:
     def tokens_of(self, which: np.ndarray) -> np.ndarray:
         """The places of the tokens of sequences."""
         batch = self.task.batch
-        return ranges(batch.offsets[which], batch.lengths[which])
+        return batch.tokens_of(which)
 
     def match(self, task: Task, state: State, scale: np.ndarray) -> Matching:
         """Like `MatchByScore` and `MatchBySlack`, for rules that are about single sequences."""

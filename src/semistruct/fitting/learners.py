@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from semistruct.batch import UNKNOWN, SequenceBatch, ranges
+from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.progress import Progress, Watch
 from semistruct.solvers import crf, sdm
@@ -71,7 +71,7 @@ def learn_mixture(
     if isinstance(learner, MixtureLearner):
         return learner.learn_mixture(batch, labellings, share, weight)
     which, row = np.nonzero(share)
-    tokens = ranges(batch.offsets[which], batch.lengths[which])
+    tokens = batch.tokens_of(which)
     labels = labellings[np.repeat(row, batch.lengths[which]), tokens]
     return learner.learn(batch.take(which), labels, share[which, row] * weight[which], rough=True)
 

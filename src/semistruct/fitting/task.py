@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from semistruct.batch import UNKNOWN, SequenceBatch, ranges
+from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.corpus import complete
 from semistruct.errors import DataError
@@ -91,7 +91,7 @@ class Task:
         return replace(
             self,
             batch=self.batch.take(chosen),
-            known=self.known[ranges(self.batch.offsets[chosen], self.batch.lengths[chosen])],
+            known=self.known[self.batch.tokens_of(chosen)],
             weight=self.weight[chosen],
             has_labels=self.has_labels[chosen],
             tables=Rules([]).compile([self.tables.X[i] for i in which], self.labels),
@@ -131,8 +131,8 @@ class Task:
     @cached_property
     def labelled(self) -> tuple[SequenceBatch, np.ndarray, np.ndarray]:
         """(batch, known labels, weights) of the sequences with labels."""
-        which, rows = np.flatnonzero(self.has_labels), self.batch.split(self.known)
-        return self.batch.take(which), np.concatenate([rows[i] for i in which]), self.weight[which]
+        which = np.flatnonzero(self.has_labels)
+        return self.batch.take(which), self.known[self.batch.tokens_of(which)], self.weight[which]
 
     def decoded(self, chain: ChainWeights, n_jobs: int | None) -> np.ndarray:
         """(open tokens,): the best labels of the open sequences that agree with the known ones."""

@@ -18,7 +18,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from semistruct.batch import UNKNOWN, SequenceBatch, ranges
+from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.chain.posterior import posterior, summed_steps
 from semistruct.progress import Progress, Watch
@@ -106,7 +106,7 @@ class Objective:
         batch = self.batch
         which = np.flatnonzero(np.add.reduceat(labels == UNKNOWN, batch.offsets[:-1]))
         if len(which):
-            tokens = ranges(batch.offsets[which], batch.lengths[which])
+            tokens = batch.tokens_of(which)
             self.partial = (batch.take(which), labels[tokens], self.weight[which], tokens)
             labels = labels.copy()
             labels[tokens] = UNKNOWN
