@@ -194,6 +194,26 @@ def test_an_interruption_is_held_back_until_a_kernel_is_compiled():
     assert done.stdout.split() == ["inner", "outer", "interrupted", "again"]
 
 
+UNSAVED = """
+import os, signal
+import numpy as np
+from semistruct import progress
+from semistruct.chain.kernels import copy
+progress.compile_watchers.append(lambda begins: begins or os.kill(os.getpid(), signal.SIGINT))
+try:
+    copy(np.ones(3, np.int16), np.zeros(3, np.int16))
+except KeyboardInterrupt:
+    print("interrupted", copy._cache._lock)
+"""
+
+
+def test_an_interruption_leaves_no_lock(tmp_path):
+    """Other processes would wait for a kernel that nobody compiles."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", UNSAVED], capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.split() == ["interrupted", "None"]
+
+
 def test_a_command_that_compiles_ends_soon_and_leaves_nothing(tmp_path):
     write(make_citations(40, seed=1), tmp_path / "few.tsv", "tsv")
     command = [sys.executable, "-m", "semistruct", "train", "few.tsv", "-C", "1", "-o", "a.model"]

@@ -445,6 +445,12 @@ def test_partly_labelled_sequences_count_as_pool(citations):
     assert (found.n, found.pool) == (18, 42)
 
 
+def test_labels_in_arrays(citations):
+    few, pool = citations
+    found = suggest(few.tokens, [np.array(row) for row in few.labels], pool=pool.tokens)
+    assert found.rules == suggest(few.tokens, few.labels, pool=pool.tokens).rules
+
+
 def test_one_sequence_is_never_enough(citations):
     few, pool = citations
     found = suggest(few.tokens[:1], few.labels[:1], pool=pool.tokens)

@@ -50,7 +50,7 @@ def suggest(
     whole = complete(y)
     others = sorted({*range(len(X))} - {*whole})
     free = [X[i] for i in others] + ([] if pool is None else listed(pool, "pool"))
-    X, labelled = [X[i] for i in whole], [[str(label) for label in y[i] or ()] for i in whole]
+    X, labelled = [X[i] for i in whole], [[str(label) for label in y[i]] for i in whole]
     _check(X, model, rules)
     if model is None:
         show("learning a model")

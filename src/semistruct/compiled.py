@@ -77,7 +77,7 @@ class KernelCache(FunctionCache):
             self._take_lock()
             found = self._find(sig, target_context)
             if found is not None:
-                self._release()
+                self.release()
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -86,7 +86,7 @@ class KernelCache(FunctionCache):
         except Exception:
             self.disable()
         finally:
-            self._release()
+            self.release()
 
     def _find(self, sig: Any, target_context: Any) -> Any:
         try:
@@ -109,12 +109,13 @@ class KernelCache(FunctionCache):
             while not take_lock(lock) and time.monotonic() < until:
                 time.sleep(0.02)
         except BaseException:  # such as Ctrl-C
-            self._release()
+            self.release()
             raise
         finally:
             _tell(False)
 
-    def _release(self) -> None:
+    def release(self) -> None:
+        """Let other processes compile the kernel."""
         if self._lock is not None:
             self._lock.close()
             self._lock = None
@@ -145,6 +146,9 @@ class _Listener(event.Listener):
                 signal.signal(signal.SIGINT, signal.default_int_handler)
             if self.depth == 0 and self.held:
                 self.held = False
+                unsaved = getattr((event.data or {}).get("dispatcher"), "_cache", None)
+                if isinstance(unsaved, KernelCache):
+                    unsaved.release()
                 raise KeyboardInterrupt
 
     def hold(self, *_: Any) -> None:

@@ -118,12 +118,13 @@ def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
 def take_lock(file: IO[Any]) -> bool:
     """Take the lock on an open file, which ends with the file or the process; False if another process has it.
 
-    Where the system has no locks, nobody has one.
+    True also where the system cannot lock.
     """
     try:
         if os.name == "nt":  # pragma: no cover
             import msvcrt
 
+            file.seek(0)  # it locks bytes from here on
             getattr(msvcrt, "locking")(file.fileno(), getattr(msvcrt, "LK_NBLCK"), 1)  # noqa: B009
         else:
             import fcntl

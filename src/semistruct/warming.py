@@ -43,7 +43,7 @@ def _search() -> None:
 
 
 def _second_best() -> None:
-    """By how much the best labelling beats those with other labels, and the next ones, which few methods come to."""
+    """Margins under rules, for calibration, and the k best labellings, for rankers."""
     find_margins(BATCH, WEIGHTS, TABLES, np.zeros(1, np.int16), n_jobs=1)
     find_best(BATCH, WEIGHTS, TABLES, k=2, n_jobs=1)
 
@@ -69,6 +69,7 @@ def warming(*parts: str) -> Iterator[None]:
     finally:
         for child in children:
             child.terminate()
+        for child in children:
             child.wait()
 
 

@@ -163,7 +163,7 @@ class Part:
             self._note()  # first, as a part without a record is not ours
         try:
             with open(self.path, "ab") as self._file:
-                if os.name != "nt" and not take_lock(self._file):  # on Windows nobody could read it either
+                if os.name != "nt" and not take_lock(self._file):  # on Windows a locked file cannot be read
                     raise DataError.at(self.path, None, "another process is writing it")
                 self._check()
                 self._file.truncate(self.reached.bytes)

@@ -91,7 +91,8 @@ def train(
     for corpus in filter(None, (*data.pools, data.dev)):
         look.warn_of_difference(corpus.source, corpus.tokens)
     began = time.perf_counter()
-    parts = PARTS if (data.pools if params["rules"] is None else params["rules"]) else ()
+    may_suggest = params["rules"] is None and data.pools
+    parts = PARTS if params["rules"] or may_suggest else ()
     with watching(quiet) as watch, warnings.catch_warnings(), warming(*parts):
         warnings.filterwarnings("ignore", "interrupted")  # `end` says more
         warnings.filterwarnings("ignore", ".* dev sequences are also")  # so do notices

@@ -53,16 +53,11 @@ class Sharing:
     rounds: int = 0
     sent: int = 0
 
-    def tokens_of(self, which: np.ndarray) -> np.ndarray:
-        """The places of the tokens of sequences."""
-        batch = self.task.batch
-        return batch.tokens_of(which)
-
     def match(self, task: Task, state: State, scale: np.ndarray) -> Matching:
         """Like `MatchByScore` and `MatchBySlack`, for rules that are about single sequences."""
         n_fixed, first = task.n_fixed, task.first_open
         parts = [own[own >= n_fixed] for own in self.own]
-        places = [self.tokens_of(part) - first for part in parts]
+        places = [task.batch.tokens_of(part) - first for part in parts]
         each = [
             (None if state.labels is None else state.labels[place], scale[part - n_fixed])
             for part, place in zip(parts, places, strict=True)
@@ -108,7 +103,7 @@ class SharedBench:
         self.sharing, self.members, self.problem = sharing, sharing.members, problem
         self.hinge, self.lost = np.zeros(len(problem.batch)), np.zeros(len(problem.batch))
         self.inner_tol, self.viterbi, self.rounds = 0.0, 0, 0
-        places = [sharing.tokens_of(own) for own in sharing.own]
+        places = [problem.batch.tokens_of(own) for own in sharing.own]
         each = [
             (problem.target[place], problem.weight[own], problem.cost[place], problem.n_labels)
             for own, place in zip(sharing.own, places, strict=True)

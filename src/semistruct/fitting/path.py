@@ -61,7 +61,7 @@ class PathMethod(SequenceLabeller):
     Parameters
     ----------
     rules : the rules; by default some of those that the labelled sequences suggest (see `semistruct.suggest`), if there
-        are 10 such sequences or dev data; `Rules([])` for none
+        are 10 such sequences or dev data, on which they must help; `Rules([])` for none
     select : which point of the path becomes the model: "dev": the best on dev data; "labels-free": the one with the
         fewest known mistakes (see `semistruct.fitting.points`), the supervised start if there are no rules; "last";
         "auto": "dev" if there is dev data, else "labels-free".  The supervised start is a point too, so that a pool
@@ -160,11 +160,11 @@ class PathMethod(SequenceLabeller):
         other = partial(self._other_start, sample, judge, trust.believed(), strength) if compares else None
         run, points = self._better_path(run, sample, judge, kept, other)
         if self.rules is None and self.rules_ and select == "dev":
-            plain = judge.without_rules()
+            plain = Judge.of(sample.under(Rules([])), held_out, select, measure, Rules([]), self.n_jobs)
             alone = [plain.point(supervised, None, None)]
             if not judge.prefers(points, alone):  # what the labels suggest does not help
                 self.rules_, trust, task = None, Trust.of(None, [], labels), task.under(Rules([]))
-                judge, points = replace(plain, task=task), alone
+                judge, points = plain, alone
         run, points = self._with_all(run, points, task, judge, kept)
         run.state.extra = {}  # the dual variables of a large pool take much room
         self.explanation_ = explain(task, supervised, self._finish(task, points, judge, run.state), self.n_jobs)
@@ -260,7 +260,7 @@ class PathMethod(SequenceLabeller):
         """Whether there is something to learn from the pool, and a way to tell whether it helps."""
         if select == "labels-free" and len(task.free) and not task.has_rules:
             problem = "without rules or dev data, nothing tells whether the pool helps: the supervised model is taken"
-            hint = f"; {LEAST} fully labelled sequences would suggest rules"
+            hint = f"; with {LEAST} fully labelled sequences or more, rules may be found in them"
             hint = hint if self.rules is None and task.n_fixed < LEAST else ""
             warnings.warn(problem + hint, RuleWarning, stacklevel=3)
             return False

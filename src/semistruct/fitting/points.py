@@ -11,7 +11,7 @@ taken.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -79,13 +79,6 @@ class Judge:
         if not (dev.known != UNKNOWN).any():
             raise DataError("dev data: no token has a label that occurs in the training data")
         return cls(task, (dev, rules.compile(dev.X, task.labels)), select, measure, n_jobs)
-
-    def without_rules(self) -> Judge:
-        """The same for models that obey no rules on dev data."""
-        if self.dev is None:
-            return self
-        dev, _ = self.dev
-        return replace(self, dev=(dev, Rules([]).compile(dev.X, self.task.labels)))
 
     def point(self, chain: ChainWeights, place: float | None, labels: np.ndarray | None) -> Point:
         """A model as a point."""
