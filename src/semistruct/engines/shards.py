@@ -88,8 +88,8 @@ class Shard:
 
     def look(self, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For each sequence its hinge loss at w, its part of the duality gap, and the loss of the labelling found."""
-        work = self._at(weights)
-        gap = work.look(np.arange(len(self.task.batch)))
+        work, gap = self._at(weights), np.zeros(len(self.task.batch))
+        gap[work.everyone] = work.look(work.everyone)
         return work.hinge.copy(), gap, work.losses()
 
     def hinges(self, weights: Weights, scale: float) -> tuple[np.ndarray, np.ndarray]:

@@ -103,6 +103,7 @@ class SharedBench:
         self.sharing, self.members, self.problem = sharing, sharing.members, problem
         self.hinge, self.lost = np.zeros(len(problem.batch)), np.zeros(len(problem.batch))
         self.inner_tol, self.viterbi, self.rounds = 0.0, 0, 0
+        self.everyone = np.flatnonzero(problem.weight > 0)
         places = [problem.batch.tokens_of(own) for own in sharing.own]
         each = [
             (problem.target[place], problem.weight[own], problem.cost[place], problem.n_labels)
@@ -132,11 +133,11 @@ class SharedBench:
 
     def look(self, which: np.ndarray) -> np.ndarray:
         """The parts of the duality gap of all sequences."""
-        gap = np.empty(len(which))
+        gap = np.empty_like(self.hinge)
         for own, found in zip(self.sharing.own, self._asked("look"), strict=True):
             self.hinge[own], gap[own], self.lost[own] = found
         self.viterbi += len(which)
-        return gap
+        return gap[which]
 
     def hinges(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
         """The hinge losses at scale * w, and the losses of the labellings that attain them."""

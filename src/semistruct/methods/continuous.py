@@ -24,7 +24,7 @@ from semistruct.rules.events import TokenEvent
 from semistruct.solvers.working_sets import SmoothObjective, WantedShares, WorkingSets, flat, unflat
 
 RELATIVE = (0.01, 0.03, 0.1, 0.3)
-START_ROUNDS = 50  # of growing the working sets of labelled sequences
+START_ROUNDS = 20  # of growing the working sets of labelled sequences
 MEMORY = 10  # of L-BFGS
 
 
@@ -130,8 +130,8 @@ class ContinuousTransductiveSSVM(MarginPath):
 
     schedule: Sequence[float] = RELATIVE
     balance: float = 1.0
-    rounds: int = 10
-    max_steps: int = 100
+    rounds: int = 7
+    max_steps: int = 30
     tol: float = 1e-5
 
     def learner(self, n_labels: int) -> MarginLearner:

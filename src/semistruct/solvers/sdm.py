@@ -70,7 +70,10 @@ class Problem:
 
 @dataclass
 class DualState:
-    """Dual variables (the working sets), the w they stand for, and the C_i they belong to."""
+    """Dual variables (the working sets), the w they stand for, and the C_i they belong to.
+
+    An example that weighs nothing has no part in w; it keeps its working set, and the C_i of that, for another time.
+    """
 
     sets: set_kernels.Sets
     chain: ChainWeights
@@ -119,7 +122,7 @@ class DualState:
         chain = ChainWeights(np.empty_like(self.chain.tokens), np.empty_like(self.chain.trans))
         w = set_kernels.W(chain.tokens, chain.trans, np.zeros_like(chain.trans))
         kernels.rebase(rows, problem.goal, self.weight, sets, w, np.zeros_like(chain.trans))
-        return DualState(sets, chain, problem.weight.copy())
+        return DualState(sets, chain, np.where(problem.weight > 0, problem.weight, self.weight))
 
 
 def _empty_sets(room: np.ndarray, lengths: np.ndarray, of_products: np.dtype[Any]) -> set_kernels.Sets:
@@ -189,16 +192,15 @@ def solve(
         work.approach(start)
     elif bench is None and isinstance(start, DualState) and start.differs(problem):
         for _ in range(SWEEPS):
-            work.sweep(np.arange(len(problem.batch)))
+            work.sweep(work.everyone)
     rng = np.random.default_rng(seed)
     began, history = time.perf_counter(), list[Progress]()
-    everyone = np.arange(len(problem.batch))
-    gap = np.full(len(everyone), np.inf)
+    everyone, gap = work.everyone, np.where(problem.weight > 0, np.inf, 0.0)
     for passes in range(max_passes + 1):
         # gaps met along a pass are out of date, but tell when it is time to measure
         if passes % FULL_EVERY == 0 or passes == max_passes or gap.sum() <= 1.5 * tol * work.primal():
             work.refresh()
-            gap = work.look(everyone)
+            gap[everyone] = work.look(everyone)
             dual = work.primal() - float(gap.sum())
             scale, primal = best_scale(work, dual, tol)
             total = primal - dual
@@ -211,7 +213,7 @@ def solve(
             if passes == max_passes:
                 break
             work.inner_tol = INNER_TOL * tol * primal / problem.weight.sum()
-        visited = np.flatnonzero(gap > SMALL_GAP * gap.mean()) if passes % FULL_EVERY else everyone
+        visited = np.flatnonzero(gap > SMALL_GAP * gap[everyone].mean()) if passes % FULL_EVERY else everyone
         work.visit(rng.permutation(visited), gap)
         for _ in range(SWEEPS):
             work.sweep(rng.permutation(work.unsettled()))
@@ -266,12 +268,12 @@ class Workbench:
 
     def __init__(self, problem: Problem, start: DualState | None, n_jobs: int | None) -> None:
         self.problem, self.goal, self.n_jobs = problem, problem.goal, n_jobs
-        n = len(problem.batch)
+        n, self.everyone = len(problem.batch), np.flatnonzero(problem.weight > 0)  # who counts
         self.rows = _rows(problem.batch, n_jobs)
         self.state = DualState.zero(problem) if start is None else start.rebased(problem, self.rows)
         chain = self.state.chain
         self.w = set_kernels.W(chain.tokens, chain.trans, chain.step)
-        self.found = np.empty(problem.batch.n_tokens, np.int16)
+        self.found = problem.target.astype(np.int16)
         self.hinge, self.mean, self.apart = np.zeros(n), np.zeros(n), np.zeros(n)
         self.singly = n < MANY and problem.batch.n_tokens < MANY_TOKENS
         self.inner_tol = 0.0
@@ -279,11 +281,11 @@ class Workbench:
 
     def approach(self, near: ChainWeights) -> None:
         """Fill the working sets with the worst labellings for these weights, and balance them."""
-        everyone, w = np.arange(len(self.problem.batch)), self.w
+        everyone, w = self.everyone, self.w
         self.w = set_kernels.W(near.tokens, near.trans, near.step)
         self.look(everyone)
         self.w = w
-        self._insert(everyone, np.zeros(len(everyone), np.bool_))
+        self._insert(everyone, np.zeros(len(self.hinge), np.bool_))
         for _ in range(APPROACH):
             self.sweep(everyone)
 
@@ -324,11 +326,11 @@ class Workbench:
 
     def hinges(self, scale: float) -> tuple[np.ndarray, np.ndarray]:
         """The hinge losses at scale * w, and the losses of the labellings that attain them."""
-        everyone, goal = np.arange(len(self.hinge)), self.goal._replace(margin=1 / scale)
-        hinge, mean = np.empty_like(self.hinge), np.empty_like(self.hinge)
+        everyone, goal = self.everyone, self.goal._replace(margin=1 / scale)
+        hinge, mean = np.zeros_like(self.hinge), np.zeros_like(self.hinge)
         results = hinge, mean, self.found
         spread(kernels.find_violators, everyone, self.rows, goal, self.state.sets, self.w, *results, n_jobs=self.n_jobs)
-        self.viterbi += len(hinge)
+        self.viterbi += len(everyone)
         return scale * hinge, self.losses()
 
     def losses(self) -> np.ndarray:
