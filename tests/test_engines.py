@@ -69,7 +69,8 @@ def task_of(n_pool=12, rules=RULES):
 def sharing_of(task, n, match=None):
     own = shares(task, n)
     rules = Rules([*task.tables.rules, *task.tables.functions], task.labels)
-    return Sharing(task, own, Here(task, own, rules, match or MatchByScore("spans", 1)))
+    match = match or MatchByScore("spans", 1)
+    return Sharing(task, own, Here(task, own, rules, match), match)
 
 
 def problem_of(task, weight, seed=0):
@@ -163,7 +164,7 @@ def test_matching_by_shards_is_that_of_one_process():
     state = State(chain)
     for _ in range(2):
         expected = alone(task, state, scale)
-        found = rematch(sharing_of(task, 3), alone)(task, state, scale)
+        found = rematch(sharing_of(task, 3))(task, state, scale)
         np.testing.assert_array_equal(found.labels, expected.labels)
         np.testing.assert_allclose(found.slack, expected.slack)
         np.testing.assert_allclose(found.instance, expected.instance)
@@ -175,7 +176,7 @@ def test_matching_by_shards_is_that_of_one_process():
 def test_rules_about_the_corpus_are_matched_in_one_place():
     corpus = Rules.from_text("rules:\n- proportion: {author: 0.3}")
     task, alone = task_of(rules=corpus), MatchByScore("spans", 1)
-    assert rematch(sharing_of(task, 2), alone) is alone
+    assert rematch(sharing_of(task, 2, alone)) is alone
 
 
 # ---- Ray

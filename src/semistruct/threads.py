@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from threading import Event
+from typing import TypeVar
 
 import numpy as np
 
 PIECES_PER_THREAD = 4  # smaller pieces even out sequences of unequal cost
 SERIAL_BELOW = 32  # sequences per thread below which waking one costs more than it saves
+
+Answer = TypeVar("Answer")
 
 
 def available() -> int:
@@ -60,3 +64,17 @@ def spread(
         for call in calls:
             call.cancel()
         raise
+
+
+def at_once(calls: Sequence[Callable[[], Answer]], stop: Event) -> list[Answer]:
+    """The answers to a few long calls, each in a thread of its own.
+
+    stop  is set if one of them fails or if this thread is interrupted, so that the others can end
+    """
+    with ThreadPoolExecutor(len(calls), thread_name_prefix="semistruct") as threads:
+        asked = [threads.submit(call) for call in calls]
+        try:
+            return [one.result() for one in asked]
+        except BaseException:
+            stop.set()
+            raise

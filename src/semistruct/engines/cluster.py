@@ -17,10 +17,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from semistruct.engines.shards import Rematch, Shard, shard_of
+from semistruct.engines.shards import AnyMatcher, Shard, shard_of
 from semistruct.engines.sharing import SharedLearner, Sharing, rematch, shares
 from semistruct.errors import EngineError, ParameterError, quoted
-from semistruct.fitting.annealing import MatchByScore, MatchBySlack
 from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.task import Task
 from semistruct.params import an_engine
@@ -145,7 +144,7 @@ def _token() -> tuple[tuple[str, str], ...]:
 class Actors:
     """The members that are Ray's actors, each with one core."""
 
-    def __init__(self, ray: Any, task: Task, own: Sequence[np.ndarray], rules: Rules, match: Rematch) -> None:
+    def __init__(self, ray: Any, task: Task, own: Sequence[np.ndarray], rules: Rules, match: AnyMatcher) -> None:
         self._ray, self._kind = ray, ray.remote(num_cpus=1, max_restarts=0)(Shard)
         self._born = [ray.put((shard_of(task, part), rules, match)) for part in own]
         self._actors = [self._start(k) for k in range(len(own))]
@@ -205,8 +204,8 @@ class Actors:
 
 @contextmanager
 def shared(
-    engine: str, actors: int | None, task: Task, learner: MarginLearner, match: MatchByScore | MatchBySlack
-) -> Iterator[tuple[SharedLearner, Rematch]]:
+    engine: str, actors: int | None, task: Task, learner: MarginLearner, match: AnyMatcher
+) -> Iterator[tuple[SharedLearner, Sharing | AnyMatcher]]:
     """How to learn and to match a task with actors, by default one for each core of the cluster."""
     with connected(engine) as ray:
         cores = int(ray.cluster_resources().get("CPU", 1))
@@ -214,8 +213,8 @@ def shared(
             raise EngineError(f"actors={actors}: there are only {cores} cores, and each actor needs one")
         own = shares(task, actors or cores)
         rules = Rules([*task.tables.rules, *task.tables.functions], task.labels)
-        sharing = Sharing(task, own, Actors(ray, task, own, rules, replace(match, n_jobs=1)))
-        yield SharedLearner(**vars(learner), sharing=sharing), rematch(sharing, match)
+        sharing = Sharing(task, own, Actors(ray, task, own, rules, replace(match, n_jobs=1)), match)
+        yield SharedLearner(**vars(learner), sharing=sharing), rematch(sharing)
 
 
 def in_order_on(

@@ -12,13 +12,13 @@ C' = K C and dw' = K dw the problem is K times an ordinary one, so that the kern
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from semistruct.chain.inference import ChainWeights
+from semistruct.fitting.annealing import MatchByScore, MatchBySlack
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.progress import Progress
@@ -26,7 +26,7 @@ from semistruct.rules import Rules
 from semistruct.solvers.sdm import SWEEPS, DualState, Problem, Workbench, solve
 from semistruct.switching.matching import Matching
 
-Rematch = Callable[[Task, State, np.ndarray], Matching]
+AnyMatcher = MatchByScore | MatchBySlack
 
 
 class Weights(NamedTuple):
@@ -55,24 +55,35 @@ class Shard:
     match  how labels are matched
     """
 
-    def __init__(self, task: Task, rules: Rules, match: Rematch, n_jobs: int = 1) -> None:
+    def __init__(self, task: Task, rules: Rules, match: AnyMatcher, n_jobs: int = 1) -> None:
         self.task, self.match_by, self.n_jobs = task.under(rules), match, n_jobs
-        self.state: DualState | None = None
+        self.states: dict[str, DualState] = {}  # for each of several problems with these sequences
         self.work: Workbench | None = None
 
     def match(self, weights: Weights, labels: np.ndarray | None, scale: np.ndarray) -> Matching:
         """Labels for the open sequences."""
         return self.match_by(self.task, State(weights.chain(), labels=labels), scale)
 
-    def begin(self, target: np.ndarray, weight: np.ndarray, cost: np.ndarray, n_labels: int) -> Weights:
+    def search(self, weights: Weights, scale: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Labels for some of the open sequences, by the score."""
+        assert isinstance(self.match_by, MatchByScore)
+        return self.match_by.search(self.task, weights.chain(), scale, which)
+
+    def price(self, weights: Weights, scale: np.ndarray, labels: np.ndarray) -> Matching:
+        """What labels of the open sequences cost."""
+        assert isinstance(self.match_by, MatchByScore)
+        return self.match_by.price(self.task, weights.chain(), scale, labels)
+
+    def begin(self, slot: str, target: np.ndarray, weight: np.ndarray, cost: np.ndarray, n_labels: int) -> Weights:
         """Start to learn these labels from where learning ended; returns its part of w."""
         problem = Problem(self.task.batch, n_labels, target, weight, cost)
-        self.work = Workbench(problem, self.state, self.n_jobs)
-        self.state = self.work.state
-        return Weights.of(self.state.chain)
+        self.work = Workbench(problem, self.states.get(slot), self.n_jobs)
+        self.states[slot] = self.work.state
+        return Weights.of(self.work.state.chain)
 
     def solve(
         self,
+        slot: str,
         target: np.ndarray,
         weight: np.ndarray,
         cost: np.ndarray,
@@ -82,8 +93,9 @@ class Shard:
     ) -> tuple[Weights, list[Progress], str]:
         """Learn these labels alone, at first from weights that are near: (w, the history, why it stopped)."""
         problem = Problem(self.task.batch, n_labels, target, weight, cost)
-        found = solve(problem, **limits, start=self.state or (near and near.chain()), n_jobs=self.n_jobs)
-        self.state = found.state
+        start = self.states.get(slot) or (near and near.chain())
+        found = solve(problem, **limits, start=start, n_jobs=self.n_jobs)
+        self.states[slot] = found.state
         return Weights.of(found.state.chain), found.history, found.stop
 
     def look(self, weights: Weights) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -118,18 +130,22 @@ class Shard:
 
     def duals(self) -> dict[str, np.ndarray]:
         """The dual variables as arrays; nothing before learning has begun."""
-        return {} if self.state is None else self.state.arrays()
+        return {f"{slot}.{name}": a for slot, state in self.states.items() for name, a in state.arrays().items()}
 
     def process_id(self) -> int:
         return os.getpid()
 
     def has_duals(self) -> bool:
         """Whether learning has begun."""
-        return self.state is not None
+        return bool(self.states)
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
         """Go on from these dual variables."""
-        self.state = DualState.from_arrays({name: array.copy() for name, array in arrays.items()})
+        for slot in {name.split(".")[0] for name in arrays}:
+            own = {name.split(".")[1]: array.copy() for name, array in arrays.items() if name.startswith(f"{slot}.")}
+            found = DualState.from_arrays(own)
+            assert found is not None
+            self.states[slot] = found
 
 
 def shard_of(task: Task, own: np.ndarray) -> Task:

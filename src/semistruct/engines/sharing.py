@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from semistruct.chain.inference import ChainWeights
-from semistruct.engines.shards import Rematch, Weights
+from semistruct.engines.shards import AnyMatcher, Weights
+from semistruct.fitting.annealing import MatchByScore
 from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
@@ -42,44 +44,68 @@ def shares(task: Task, n: int) -> list[np.ndarray]:
 class Sharing:
     """A task whose sequences are with members: matches and learns with their help.
 
-    own     the sequences of each
-    rounds  of learning, since `SharedLearner.traffic` was last asked
-    sent    bytes of weights that went to and fro in them
+    own      the sequences of each
+    matcher  how labels are matched
+    rounds   of learning, since `SharedLearner.traffic` was last asked
+    sent     bytes of weights that went to and fro in them
     """
 
     task: Task
     own: list[np.ndarray]
     members: Members
+    matcher: AnyMatcher
     rounds: int = 0
     sent: int = 0
 
-    def match(self, task: Task, state: State, scale: np.ndarray) -> Matching:
-        """Like `MatchByScore` and `MatchBySlack`, for rules that are about single sequences."""
-        n_fixed, first = task.n_fixed, task.first_open
+    @cached_property
+    def opened(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """For each member its open sequences, by their numbers among these, and the places of their tokens."""
+        n_fixed, first = self.task.n_fixed, self.task.first_open
         parts = [own[own >= n_fixed] for own in self.own]
-        places = [task.batch.tokens_of(part) - first for part in parts]
-        each = [
-            (None if state.labels is None else state.labels[place], scale[part - n_fixed])
-            for part, place in zip(parts, places, strict=True)
-        ]
-        found = self.members.ask("match", Weights.of(state.chain), each=each)
+        return [(part - n_fixed, self.task.batch.tokens_of(part) - first) for part in parts]
+
+    def __call__(self, task: Task, state: State, scale: np.ndarray) -> Matching:
+        """Like `MatchByScore` and `MatchBySlack`, for rules that are about single sequences."""
+        old = state.labels
+        each = [(None if old is None else old[place], scale[part]) for part, place in self.opened]
+        return self._joined(self.members.ask("match", Weights.of(state.chain), each=each), scale)
+
+    def searches(self, task: Task) -> bool:
+        return isinstance(self.matcher, MatchByScore) and self.matcher.searches(task)
+
+    def search(self, task: Task, chain: ChainWeights, scale: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """Like `MatchByScore.search`."""
+        wanted = np.zeros(len(scale), bool)
+        wanted[which] = True
+        each = [(scale[part], np.flatnonzero(wanted[part])) for part, _ in self.opened]
+        labels = np.empty(self.task.opened.n_tokens, np.int16)
+        found = self.members.ask("search", Weights.of(chain), each=each)
+        for (_, place), part in zip(self.opened, found, strict=True):
+            labels[place] = part
+        return labels
+
+    def price(self, task: Task, chain: ChainWeights, scale: np.ndarray, labels: np.ndarray) -> Matching:
+        """Like `MatchByScore.price`."""
+        each = [(scale[part], labels[place]) for part, place in self.opened]
+        return self._joined(self.members.ask("price", Weights.of(chain), each=each), scale)
+
+    def _joined(self, found: list[Matching], scale: np.ndarray) -> Matching:
+        """What members have found, as one."""
         out = replace(
             found[0],
-            labels=np.empty(len(task.known) - first, np.int16),
+            labels=np.empty(self.task.opened.n_tokens, np.int16),
             slack=np.empty(len(scale)),
             instance=np.empty(len(scale)),
             scale=scale,
             switches=sum(one.switches for one in found),
         )
-        for one, part, place in zip(found, parts, places, strict=True):
-            out.labels[place], out.slack[part - n_fixed], out.instance[part - n_fixed] = (
-                one.labels, one.slack, one.instance,
-            )  # fmt: skip
+        for one, (part, place) in zip(found, self.opened, strict=True):
+            out.labels[place], out.slack[part], out.instance[part] = one.labels, one.slack, one.instance
         return out
 
-    def bench(self, problem: Problem, start: Any, n_jobs: int | None) -> Any:
+    def bench(self, slot: str, problem: Problem, start: Any, n_jobs: int | None) -> Any:
         """The members' workbenches as one `SharedBench`, for `solve`."""
-        return SharedBench(self, problem)
+        return SharedBench(self, slot, problem)
 
 
 class SharedState:
@@ -99,14 +125,14 @@ class SharedBench:
 
     scalable = True
 
-    def __init__(self, sharing: Sharing, problem: Problem) -> None:
+    def __init__(self, sharing: Sharing, slot: str, problem: Problem) -> None:
         self.sharing, self.members, self.problem = sharing, sharing.members, problem
         self.hinge, self.lost = np.zeros(len(problem.batch)), np.zeros(len(problem.batch))
         self.inner_tol, self.viterbi, self.rounds = 0.0, 0, 0
         self.everyone = np.flatnonzero(problem.weight > 0)
         places = [problem.batch.tokens_of(own) for own in sharing.own]
         each = [
-            (problem.target[place], problem.weight[own], problem.cost[place], problem.n_labels)
+            (slot, problem.target[place], problem.weight[own], problem.cost[place], problem.n_labels)
             for own, place in zip(sharing.own, places, strict=True)
         ]
         parts = self.members.ask("begin", each=each)
@@ -183,7 +209,7 @@ class SharedLearner(MarginLearner):
         assert self.sharing is not None
         own: dict[str, dict[str, np.ndarray]] = {}
         for name, array in arrays.items():
-            k, key = name.split(".")
+            k, key = name.split(".", 1)
             own.setdefault(k, {})[key] = array
         if len(own) != len(self.sharing.own):
             return
@@ -197,23 +223,34 @@ class SharedLearner(MarginLearner):
         self.sharing.rounds = self.sharing.sent = 0
         return told
 
-    def solve(self, problem: Problem, *, tol: float | None = None, start: Any = None, bench: Any = None) -> Solution:
-        """Train on complete labels; a single member does all of it by itself, `start` being weights that are near."""
+    def solve_each(
+        self, problems: Sequence[Problem], arrays: dict[str, np.ndarray], near: ChainWeights
+    ) -> tuple[list[Solution], dict[str, np.ndarray]]:
+        """One after the other: it is members who work at the same time."""
+        self.resume(arrays)
+        found = [self.solve(problem, start=near, slot=str(k)) for k, problem in enumerate(problems)]
+        return found, found[-1].state.arrays()
+
+    def solve(
+        self, problem: Problem, *, tol: float | None = None, start: Any = None, bench: Any = None, slot: str = "0"
+    ) -> Solution:
+        """Train on complete labels; a single member does all of it by itself, `start` being weights that are near.
+
+        slot  which of several problems it is: each has dual variables of its own
+        """
         assert self.sharing is not None
         limits: dict[str, Any] = {"tol": tol or self.tol, "max_passes": self.max_passes, "seed": self.seed}
         members = self.sharing.members
         if len(members) > 1:
-            return solve(problem, **limits, watch=self.watch, bench=self.sharing.bench)
+            return solve(problem, **limits, watch=self.watch, bench=partial(self.sharing.bench, slot))
         near = None if start is None else Weights.of(start)
-        each = [(problem.target, problem.weight, problem.cost, problem.n_labels, near, limits)]
+        each = [(slot, problem.target, problem.weight, problem.cost, problem.n_labels, near, limits)]
         weights, history, stop = members.ask("solve", each=each)[0]
         self.sharing.rounds += 1
         self.sharing.sent += weights.nbytes + (near.nbytes if near else 0)
         return Solution(SharedState(weights.chain(), members), history, stop)  # type: ignore[arg-type]
 
 
-def rematch(sharing: Sharing, alone: Rematch) -> Rematch:
+def rematch(sharing: Sharing) -> Sharing | AnyMatcher:
     """How to match: with the members, unless rules about the corpus make sequences depend on each other."""
-    tables = sharing.task.tables
-    together = any(rule.level == "corpus" for rule in (*tables.rules, *tables.functions))
-    return alone if together else sharing.match
+    return sharing.matcher if sharing.task.tables.together else sharing

@@ -3,13 +3,14 @@
     J(w, y) = 1/2 ||w||^2 + sum_i C_i H_i(w) + C_u sum_j slack_j(w, y_j) + penalty(y)
 
 For each C_u of a growing list, repeat: lower J over the labels y of the pool (`matching`), then over w
-(`solvers.sdm`, warm).  No half-step raises J, and this is recorded.
+(`solvers.sdm`, warm).  With one model no half-step raises J, and this is recorded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -28,18 +29,56 @@ MATCH_WIDTH = 16  # of the search for labels; a wider one does not end up nearer
 Rematch = Callable[[Task, State, np.ndarray], Matching]
 
 
-def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: float, matched: Rematch) -> Iterator[State]:
+class Learnt(NamedTuple):
+    """1/2 ||w||^2 and the losses, and the duality gap that is left."""
+
+    objective: float
+    gap: float
+
+
+class Way(Protocol):
+    """How models label the pool and learn from it: `Alone`, or `crossing.Crossed`."""
+
+    def match(self, task: Task, state: State, scale: np.ndarray) -> Matching:
+        """Labels for the open sequences, and what they cost with the weights of the state; scale: their C_u."""
+        ...
+
+    def learn(self, task: Task, learner: MarginLearner, problem: Problem, state: State, most: float) -> Learnt:
+        """New weights for the state; `most` is the objective with the old ones."""
+        ...
+
+
+@dataclass(frozen=True)
+class Alone:
+    """One model labels the pool and learns from all of it; no half-step raises J.
+
+    matched  finds labels for the open sequences that cost no more than those of the state
+    """
+
+    matched: Rematch
+
+    def match(self, task: Task, state: State, scale: np.ndarray) -> Matching:
+        return self.matched(task, state, scale)
+
+    def learn(self, task: Task, learner: MarginLearner, problem: Problem, state: State, most: float) -> Learnt:
+        solution = learner.solve(problem, start=learner.resume(state.extra) or state.chain)
+        if solution.objective <= most:
+            state.chain = solution.chain
+        state.extra = solution.state.arrays()
+        return Learnt(min(solution.objective, most), solution.gap)
+
+
+def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: float, way: Way) -> Iterator[State]:
     """Go through the stages, which are C_u; yields the state at the end of each.
 
-    rounds   of matching and learning per C_u; stops early when the labels no longer change
-    C        the weight of labelled sequences
-    matched  finds labels for the open sequences that cost no more than those of the state
+    rounds  of matching and learning per C_u; stops early when the labels no longer change
+    C       the weight of labelled sequences
     """
     state, fixed = run.state, task.known[: task.first_open]
     while state.stage < len(run.stages):
         weight = task.weights_at(C, run.stages[state.stage])
         while state.round < rounds and not state.settled:
-            matching = matched(task, state, weight[task.n_fixed :])
+            matching = way.match(task, state, weight[task.n_fixed :])
             old = state.labels
             if old is None:
                 old = task.decoded(state.chain, learner.n_jobs)
@@ -51,18 +90,15 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
                 "broken": task.n_broken(matching.labels, learner.n_jobs),
                 "switched": switched,
             }
-            before = _labelled_part(task, state.chain, weight, fixed, learner.n_jobs) + matching.objective
+            before = labelled_part(task, state.chain, weight, learner.n_jobs) + matching.objective
             run.note("match", before, rounds, **costs)
             state.settled = switched == 0 and state.round > 0
             if not state.settled:
                 target = np.concatenate([fixed, matching.labels])
                 problem = Problem(task.batch, learner.n_labels, target, weight, np.ones(task.batch.n_tokens, np.int8))
-                solution = learner.solve(problem, start=learner.resume(state.extra) or state.chain)
-                if solution.objective <= before - matching.penalty:
-                    state.chain = solution.chain
-                state.extra = solution.state.arrays()
-                after = min(solution.objective + matching.penalty, before)
-                run.note("learn", after, rounds, gap=solution.gap, **costs, **learner.traffic())
+                found = way.learn(task, learner, problem, state, before - matching.penalty)
+                after = found.objective + matching.penalty
+                run.note("learn", after, rounds, gap=found.gap, **costs, **learner.traffic())
             state.round += 1
             run.save()
         yield state
@@ -95,33 +131,42 @@ class MatchByScore:
     n_jobs: int | None
 
     def __call__(self, task: Task, state: State, scale: np.ndarray) -> Matching:
-        by_slack = Matcher(task.opened, task.tables, task.open_known, self.moves, n_jobs=self.n_jobs)
-        together = any(rule.level == "corpus" for rule in (*task.tables.rules, *task.tables.functions))
-        if together or task.tables.functions or self.moves != "spans":
-            labels = replace(by_slack, loss=0.0).match(state.chain, scale).labels
+        if self.searches(task):
+            labels = self.search(task, state.chain, scale, np.arange(task.n_open))
         else:
-            labels = self._searched(task, state.chain, scale)
-        new = by_slack.price(state.chain, scale, labels)
+            labels = replace(self._matcher(task), loss=0.0).match(state.chain, scale).labels
+        new = self.price(task, state.chain, scale, labels)
         if state.labels is None:
             return new
-        old = by_slack.price(state.chain, scale, state.labels)
-        if together:
+        old = self.price(task, state.chain, scale, state.labels)
+        if task.tables.together:
             return new if new.objective <= old.objective else old  # what some sequences take, others would miss
         return better_of(new, old, task.opened.lengths)
 
-    def _searched(self, task: Task, chain: ChainWeights, scale: np.ndarray) -> np.ndarray:
-        """(open tokens,): sequences with the same weight are searched together."""
+    def searches(self, task: Task) -> bool:
+        """Whether the labels can be searched for, one sequence at a time."""
+        return self.moves == "spans" and not task.tables.together and not task.tables.functions
+
+    def search(self, task: Task, chain: ChainWeights, scale: np.ndarray, which: np.ndarray) -> np.ndarray:
+        """(open tokens,): labels for some sequences, UNKNOWN for the others."""
         labels = np.full(task.opened.n_tokens, UNKNOWN, np.int16)
-        for one in np.unique(scale).tolist():
-            which, aim = np.flatnonzero(scale == one), Aim(one, known=task.open_known)
-            found = find_best(task.opened, chain, task.tables, aim, width=MATCH_WIDTH, which=which, n_jobs=self.n_jobs)
-            np.maximum(labels, found.labels[0], out=labels)  # UNKNOWN, for all others, is below every label
+        for one in np.unique(scale[which]).tolist():  # those with the same weight together
+            some, aim = which[scale[which] == one], Aim(one, known=task.open_known)
+            found = find_best(task.opened, chain, task.tables, aim, width=MATCH_WIDTH, which=some, n_jobs=self.n_jobs)
+            np.maximum(labels, found.labels[0], out=labels)  # UNKNOWN is below every label
         return labels
 
+    def price(self, task: Task, chain: ChainWeights, scale: np.ndarray, labels: np.ndarray) -> Matching:
+        """What labels of the open sequences cost."""
+        return self._matcher(task).price(chain, scale, labels)
 
-def _labelled_part(task: Task, chain: ChainWeights, weight: np.ndarray, fixed: np.ndarray, n_jobs: int | None) -> float:
+    def _matcher(self, task: Task) -> Matcher:
+        return Matcher(task.opened, task.tables, task.open_known, self.moves, n_jobs=self.n_jobs)
+
+
+def labelled_part(task: Task, chain: ChainWeights, weight: np.ndarray, n_jobs: int | None) -> float:
     """1/2 ||w||^2 + sum_i C_i H_i(w) over the sequences that have all their labels."""
-    batch = task.batch.take(np.arange(task.n_fixed))
+    batch, fixed = task.batch.take(np.arange(task.n_fixed)), task.known[: task.first_open]
     bonus = np.ones((batch.n_tokens, chain.n_labels))
     bonus[np.arange(batch.n_tokens), fixed] = 0.0
     worst = decode(batch, chain, bonus=bonus, n_jobs=n_jobs)[1]

@@ -69,6 +69,8 @@ class Checkpoint:
         arrays |= {f"extra.{name}": array for name, array in state.extra.items()}
         if state.labels is not None:
             arrays["labels"] = state.labels
+        for i, chain in enumerate(state.models):
+            arrays |= {f"model{i}.tokens": chain.tokens, f"model{i}.trans": chain.trans}
         for i, point in enumerate(points):
             arrays |= {f"point{i}.tokens": point.chain.tokens, f"point{i}.trans": point.chain.trans}
             if point.labels is not None:
@@ -76,6 +78,7 @@ class Checkpoint:
         place = {"stage": state.stage, "round": state.round, "settled": state.settled}
         rows = [point.row("place") for point in points]
         record = {"about": self.about, "place": place, "history": state.history, "points": rows}
+        record["models"] = len(state.models)
         arrays, text = {k: np.ascontiguousarray(v) for k, v in arrays.items()}, json.dumps(record)
         metadata = {"format": str(FORMAT), "state": text, "seal": _seal(text, arrays)}
         with replacing(self.path) as file:
@@ -122,7 +125,8 @@ class Checkpoint:
             return found
 
         extra = {name.removeprefix("extra."): a for name, a in arrays.items() if name.startswith("extra.")}
-        state = State(chain(), labels(), history=record["history"], extra=extra, **record["place"])
+        models = [chain(f"model{i}.") for i in range(record["models"])]
+        state = State(chain(), labels(), history=record["history"], extra=extra, models=models, **record["place"])
         if not 0 <= state.stage <= self.n_stages:
             raise ValueError(f"it is at stage {state.stage} of {self.n_stages}")
         points = [

@@ -5,11 +5,15 @@ A supervised method is just a learner; semi-supervised methods build on one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from threading import Event
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from semistruct import threads
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.progress import Progress, Watch
@@ -110,6 +114,30 @@ class MarginLearner:
         limits: dict[str, Any] = {"tol": tol or self.tol, "max_passes": self.max_passes}
         how: dict[str, Any] = {"seed": self.seed, "n_jobs": self.n_jobs, "watch": self.watch}
         return sdm.solve(problem, **limits, **how, start=start, bench=bench)
+
+    def solve_each(
+        self, problems: Sequence[Problem], arrays: dict[str, np.ndarray], near: ChainWeights
+    ) -> tuple[list[Solution], dict[str, np.ndarray]]:
+        """Several problems with the same sequences, at the same time: (the solutions, the dual variables of all).
+
+        arrays  those of the last time, from which to start; without any, the weights `near`
+        """
+        stop, cores = Event(), threads.available() if self.n_jobs is None else self.n_jobs
+
+        def watched(record: Progress) -> None:
+            if stop.is_set():
+                raise InterruptedError
+
+        def solved(k: int) -> Solution:
+            own = {name.removeprefix(f"{k}."): array for name, array in arrays.items() if name.startswith(f"{k}.")}
+            return learner.solve(problems[k], start=learner.resume(own) or near)
+
+        learner = replace(self, watch=watched, n_jobs=max(1, cores // len(problems)))
+        calls = [partial(solved, k) for k in range(len(problems))]
+        found = [call() for call in calls] if cores == 1 else threads.at_once(calls, stop)
+        return found, {
+            f"{k}.{name}": array for k, one in enumerate(found) for name, array in one.state.arrays().items()
+        }
 
     def learn(
         self, batch: SequenceBatch, known: np.ndarray, weight: np.ndarray, *, rough: bool = False, start: Any = None

@@ -11,7 +11,10 @@ import numpy as np
 from semistruct import params
 from semistruct.chain.inference import ChainWeights
 from semistruct.engines.cluster import shared
-from semistruct.fitting.annealing import MatchByScore, MatchBySlack, anneal
+from semistruct.engines.shards import AnyMatcher
+from semistruct.engines.sharing import Sharing
+from semistruct.fitting.annealing import Alone, MatchByScore, MatchBySlack, Way, anneal
+from semistruct.fitting.crossing import Crossed
 from semistruct.fitting.learners import LIKELIHOOD_C
 from semistruct.fitting.margin import MarginPath
 from semistruct.fitting.points import Judge
@@ -48,8 +51,10 @@ class AnnealedSSVM(MarginPath):
     schedule : growing weights of the whole pool: a list, relative to the weight of all labelled data;
         "relative" for a good one; "printed" for the absolute 0.0001, 0.0003, ..., 1 of the paper
     rounds : of matching and learning for each weight; stops early when the labels no longer change
-    match_by : "score" takes the best labels by the model and the rules, where that does not raise the objective;
-        "slack" lowers the objective by switching labels, as in the paper
+    match_by : "crossed" learns two models, each from one half of the pool, and takes the best labels of each half by
+        the other's model and the rules; the model is the mean of both.  "score" takes the best labels by the one
+        model and the rules, where that does not raise the objective, and "slack" lowers the objective by switching
+        labels, as in the paper.  With a single round, functions or rules about the corpus, "crossed" is "score"
     moves : of switching: "spans", or the single labels of the paper: "tokens" (fast), "printed" (literally)
     engine : who does the work: None for this process, "ray" for Ray on this machine, "ray://HOST:PORT" for a cluster.
         Each process of Ray, called an actor, matches and learns its own part of the sequences; with one actor the
@@ -77,13 +82,13 @@ class AnnealedSSVM(MarginPath):
         "moves": params.the_word("spans") | params.the_word("tokens") | params.the_word("printed"),
         "engine": params.none | params.an_engine,
         "actors": params.none | params.at_least_one,
-        "match_by": params.the_word("score") | params.the_word("slack"),
+        "match_by": params.the_word("crossed") | params.the_word("score") | params.the_word("slack"),
     }
 
     schedule: str | Sequence[float] = "relative"
     rounds: int = 3
     moves: str = "spans"
-    match_by: str = "score"
+    match_by: str = "crossed"
     engine: str | None = None
     actors: int | None = None
 
@@ -107,12 +112,19 @@ class AnnealedSSVM(MarginPath):
         return other.walked(sample.part(np.sort(np.concatenate([rest, some]))), judge, believed, strength)
 
     def _walk(self, task: Task, run: Run) -> Iterator[State]:
-        learner = self.learner(len(task.labels))
-        matcher = MatchByScore if self.match_by == "score" else MatchBySlack
-        matched = matcher(cast(Moves, self.moves), self.n_jobs)
+        learner, moves = self.learner(len(task.labels)), cast(Moves, self.moves)
+        matcher = MatchBySlack(moves, self.n_jobs) if self.match_by == "slack" else MatchByScore(moves, self.n_jobs)
         rounds = min(self.rounds, run.most_rounds)
         if self.engine is None:
-            yield from anneal(task, learner, run, rounds, C=self.C_, matched=matched)
+            yield from anneal(task, learner, run, rounds, C=self.C_, way=self._way(task, rounds, matcher))
             return
-        with shared(self.engine, self.actors, task, learner, matched) as (together, matched_together):
-            yield from anneal(task, together, run, rounds, C=self.C_, matched=matched_together)
+        with shared(self.engine, self.actors, task, learner, matcher) as (together, members):
+            yield from anneal(task, together, run, rounds, C=self.C_, way=self._way(task, rounds, members))
+
+    def _way(self, task: Task, rounds: int, matcher: Sharing | AnyMatcher) -> Way:
+        """With several models if labels are found more than once, and can be searched for."""
+        if self.match_by == "crossed" and rounds > 1 and not isinstance(matcher, MatchBySlack):
+            crossed = Crossed.of(task, matcher, seed_from(self.random_state))
+            if crossed.has_parts and matcher.searches(task):
+                return crossed
+        return Alone(matcher)

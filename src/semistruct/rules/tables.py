@@ -86,6 +86,11 @@ class RuleTables:
         """The terms of the corpus rules."""
         return self._level("corpus")
 
+    @cached_property
+    def together(self) -> bool:
+        """Whether rules about the corpus make sequences depend on each other."""
+        return any(rule.level == "corpus" for rule in (*self.rules, *self.functions))
+
     def _level(self, level: str) -> np.ndarray:
         return np.array([k for k, r in enumerate(self.rule_of) if self.rules[r].level == level], np.int64)
 

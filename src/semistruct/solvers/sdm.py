@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -70,10 +71,7 @@ class Problem:
 
 @dataclass
 class DualState:
-    """Dual variables (the working sets), the w they stand for, and the C_i they belong to.
-
-    An example that weighs nothing has no part in w; it keeps its working set, and the C_i of that, for another time.
-    """
+    """Dual variables (the working sets), the w they stand for, and the C_i they belong to."""
 
     sets: set_kernels.Sets
     chain: ChainWeights
@@ -122,7 +120,7 @@ class DualState:
         chain = ChainWeights(np.empty_like(self.chain.tokens), np.empty_like(self.chain.trans))
         w = set_kernels.W(chain.tokens, chain.trans, np.zeros_like(chain.trans))
         kernels.rebase(rows, problem.goal, self.weight, sets, w, np.zeros_like(chain.trans))
-        return DualState(sets, chain, np.where(problem.weight > 0, problem.weight, self.weight))
+        return DualState(sets, chain, problem.weight.copy())
 
 
 def _empty_sets(room: np.ndarray, lengths: np.ndarray, of_products: np.dtype[Any]) -> set_kernels.Sets:
@@ -348,6 +346,7 @@ class Workbench:
 
 
 Bench = Callable[[Problem, DualState | None, int | None], Workbench]
+_making_rows = Lock()
 _known_rows: WeakKeyDictionary[SequenceBatch, set_kernels.Sequences] = WeakKeyDictionary()
 
 
@@ -365,13 +364,17 @@ def _type_of_gram(batch: SequenceBatch) -> np.dtype[Any]:
 
 def _rows(batch: SequenceBatch, n_jobs: int | None) -> set_kernels.Sequences:
     """The sequences with the products of their tokens, which are kept for as long as the batch is."""
-    if batch in _known_rows:
+    with _making_rows:
+        if batch not in _known_rows:
+            _known_rows[batch] = _make_rows(batch, n_jobs)
         return _known_rows[batch]
+
+
+def _make_rows(batch: SequenceBatch, n_jobs: int | None) -> set_kernels.Sequences:
     size = batch.lengths**2
     first = starts(size if size.sum() <= PRODUCT_LIMIT else np.zeros_like(size))
     product = np.empty(first[-1], _type_of_products(batch))
     rows = set_kernels.Sequences(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
     if len(product):
         spread(set_kernels.token_products, np.arange(len(batch)), rows, n_jobs=n_jobs)
-    _known_rows[batch] = rows
     return rows

@@ -165,14 +165,14 @@ def rebase(rows, goal, old_weight, sets, w, trial):
     """Carry the dual variables over to new targets and new C_i; writes the w they stand for.
 
     Mass on the old target moves to the new one.  Where C_i grew the other masses shrink by the same factor, which
-    leaves their share of w as it was.  Examples that weigh nothing keep theirs, and have no share.
+    leaves their share of w as it was.
     """
     w.tokens[:] = 0.0
     w.trans[:] = 0.0
     for i in range(len(rows.offsets) - 1):
         a, b = rows.offsets[i], rows.offsets[i + 1]
         T, target, C = b - a, goal.target[a:b], goal.weight[i]
-        keep = min(1.0, old_weight[i] / C) if C > 0 else 1.0
+        keep = min(1.0, old_weight[i] / C) if C > 0 else 0.0
         old = labellings(sets, i, T, sets.used[i]).copy()
         old_mass = masses(sets, i, sets.used[i])[0] * keep
         sets.used[i] = 0
@@ -183,7 +183,7 @@ def rebase(rows, goal, old_weight, sets, w, trial):
         n = sets.used[i]
         alpha, _ = masses(sets, i, n)
         alpha[0] = max(0.0, 1.0 - np.sum(alpha[1:]))
-        if n > 1 and C > 0:
+        if n > 1:
             here = labellings(sets, i, T, n)
             change = C * alpha
             change[0] = -np.sum(change[1:])
