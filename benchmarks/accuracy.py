@@ -164,11 +164,12 @@ def ablation_table(bench, corpus, draws, report):
     n = 20
     rows = [
         ("default", {}),
-        ("single-label switching", {"moves": "tokens"}),
-        ("matched by slack", {"match_by": "slack"}),
+        ("one model", {"match_by": "score"}),
+        ("one model, single-label switching", {"match_by": "score", "moves": "tokens"}),
+        ("one model, matched by slack", {"match_by": "slack"}),
         ("schedule of the paper", {"schedule": "printed"}),
         ("schedule 1, 3, 10, 30, 100", {"schedule": [1.0, 3.0, 10.0, 30.0, 100.0]}),
-        ("one round per temperature", {"rounds": 1}),
+        ("one model, one round per temperature", {"rounds": 1}),
         *[(f"{u} unlabelled", {"pool": u}) for u in (100, 300)],
     ]
     for left_out in bench.rules.rules:

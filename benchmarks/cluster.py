@@ -29,7 +29,9 @@ def main() -> None:
         ("one process", {"n_jobs": 1}),
         (f"{args.actors} actors", {"engine": "ray", "actors": args.actors}),
     ):
-        model = AnnealedSSVM(rules=Rules.from_file("citations"), schedule=[10.0], rounds=2, select="last", **engine)
+        model = AnnealedSSVM(
+            rules=Rules.from_file("citations"), schedule=[10.0], rounds=2, select="last", match_by="score", **engine
+        )
         model.calibrates = False
         began = time.perf_counter()
         with warnings.catch_warnings():

@@ -173,7 +173,7 @@ def test_sequences_without_labels_may_stand_in_X(nothing, fitted):
 
 
 @pytest.mark.parametrize("select", ["last", "auto"])
-@pytest.mark.parametrize("match_by", ["score", "slack"])
+@pytest.mark.parametrize("match_by", ["crossed", "score", "slack"])
 def test_known_labels_stay(monkeypatch, match_by, select):
     """Also against the model and the rules."""
     steps = []

@@ -167,7 +167,7 @@ def test_the_recorded_objective_is_that_of_the_state(rules, matcher, moves, seed
 @pytest.mark.parametrize("rules", ["none", "instance"])
 @pytest.mark.parametrize("seed", range(4))
 def test_so_it_is_with_crossed_models(rules, seed):
-    history_is_true(rules, seed, lambda task: Crossed.of(task, MatchByScore("spans", 1), seed))
+    history_is_true(rules, seed, lambda task: Crossed.of(task, MatchByScore("spans", 1)))
 
 
 @pytest.mark.parametrize("match_by", ["crossed", "score", "slack"])
@@ -198,7 +198,7 @@ def test_each_part_is_labelled_by_the_model_that_has_not_learned_from_it(seed, r
     """By listing all labellings of every sequence."""
     rng = np.random.default_rng(seed)
     task, _, weights = small_task(rules, seed % 1000)
-    crossed = Crossed.of(task, MatchByScore("spans", 1), seed % 7)
+    crossed = Crossed.of(task, MatchByScore("spans", 1))
     models = [random_chain(task, rng) for _ in range(PARTS)]
     state, scale = State(random_chain(task, rng), models=models), weights[1][task.n_fixed :]
     labels = crossed.match(task, state, scale).labels
@@ -224,7 +224,7 @@ def test_each_part_is_labelled_by_the_model_that_has_not_learned_from_it(seed, r
 @pytest.mark.parametrize("seed", range(3))
 def test_each_model_is_that_of_a_problem_without_its_part(seed, n_jobs):
     task, begin, weights = small_task("instance", seed)
-    crossed, weight = Crossed.of(task, MatchByScore("spans", 1), seed), weights[1]
+    crossed, weight = Crossed.of(task, MatchByScore("spans", 1)), weights[1]
     state, learner = State(begin), replace(LEARNER, tol=1e-4, n_jobs=n_jobs)
     for _ in range(2):  # from weights, then from dual variables
         matching = crossed.match(task, state, weight[task.n_fixed :])
@@ -234,8 +234,9 @@ def test_each_model_is_that_of_a_problem_without_its_part(seed, n_jobs):
         part = np.concatenate([np.full(task.n_fixed, NO_PART), crossed.part])
         for k, found in enumerate(state.models):
             rest = np.flatnonzero(part != k)
-            twice = np.where(part == NO_PART, 1.0, 2.0)[rest] * weight[rest]
-            alone = Problem(task.batch.take(rest), 3, target[task.batch.tokens_of(rest)], twice,
+            share = weight[part >= 0].sum() / weight[(part >= 0) & (part != k)].sum()
+            more = np.where(part == NO_PART, 1.0, share)[rest] * weight[rest]
+            alone = Problem(task.batch.take(rest), 3, target[task.batch.tokens_of(rest)], more,
                             np.ones(task.batch.lengths[rest].sum(), np.int8))  # fmt: skip
             expected = solve(alone, tol=1e-4)
             bound = 4 * np.sqrt(2e-4 * expected.objective)  # two points within a gap of the optimum
@@ -248,6 +249,7 @@ def test_each_model_is_that_of_a_problem_without_its_part(seed, n_jobs):
 def test_threads_do_not_change_crossed_models():
     given = {**SHORT, "rules": CITATIONS, "select": "last"}
     same_fit(*(AnnealedSSVM(**given, n_jobs=n).fit(*LABELLED, pool=UNLABELLED) for n in (1, 2)))
+    same_fit(*(AnnealedSSVM(**given, n_jobs=n).fit(*LABELLED, pool=UNLABELLED * 9) for n in (1, 4)))
 
 
 @pytest.mark.parametrize(
@@ -268,13 +270,16 @@ def test_crossed_models_are_others():
     assert not np.array_equal(one.model_.weights.tokens, other.model_.weights.tokens)
 
 
-def test_if_one_of_several_calls_fails_the_others_are_told():
+@pytest.mark.parametrize("first", [True, False])
+def test_if_one_of_several_calls_fails_the_others_are_told(first):
     stop = Event()
 
     def fails():
         raise ValueError("no")
 
+    def waits():
+        assert stop.wait(60)
+
     with pytest.raises(ValueError, match="no"):
-        threads.at_once([fails, lambda: stop.wait(60)], stop)
-    assert stop.is_set()
+        threads.at_once([fails, waits] if first else [waits, fails], stop)
     assert threads.at_once([lambda: 1, lambda: 2], Event()) == [1, 2]

@@ -279,11 +279,12 @@ def test_sealing_alone_leaves_a_good_checkpoint(tmp_path):
     same_fit(fit(X, Y, pool=POOL, dev=DEV, checkpoint=tmp_path, resume=True), wanted)
 
 
-def test_a_checkpoint_of_a_newer_version(tmp_path):
-    newer = str(checkpoints.FORMAT + 1)
+@pytest.mark.parametrize("later", [1, -1])
+def test_a_checkpoint_of_another_version(tmp_path, later):
+    other = str(checkpoints.FORMAT + later)
     fit(X, Y, pool=POOL, dev=DEV, checkpoint=tmp_path)
-    (tmp_path / checkpoints.NAME).write_bytes(save_arrays({}, {"format": newer}))
-    assert f"checkpoint format {newer} of a newer version" in refused(tmp_path)
+    (tmp_path / checkpoints.NAME).write_bytes(save_arrays({}, {"format": other}))
+    assert f"checkpoint format {other} of another version" in refused(tmp_path)
 
 
 def test_a_checkpoint_folder_that_is_a_file(tmp_path):

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semistruct import AnnealedSSVM, Rules
-from semistruct.chain.inference import decode
+from semistruct.chain.inference import ChainWeights, decode
 from semistruct.cli import main
 from semistruct.cli.ending import watched_output
 from semistruct.datasets import make_citations
@@ -32,7 +32,7 @@ from semistruct.fitting.annealing import MatchByScore
 from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
-from semistruct.solvers.sdm import Problem
+from semistruct.solvers.sdm import Problem, solve
 
 RULES = Rules.from_text(
     "rules:\n- starts_with: [author, editor]\n- at_most_once: all\n- {words: [pages, pp], are: pages}"
@@ -171,6 +171,38 @@ def test_matching_by_shards_is_that_of_one_process():
         assert found.objective == pytest.approx(expected.objective)
         assert found.switches == expected.switches
         state = State(chain, labels=task.decoded(chain, 1))
+
+
+def test_labels_found_and_priced_by_shards_are_those_of_one_process():
+    task = task_of(20)
+    chain = MarginLearner(len(task.labels), 0.05, 1000, 0, 1).learn(*task.labelled[:2], task.labelled[2]).chain
+    alone, scale, which = MatchByScore("spans", 1), np.linspace(0.1, 0.5, 20), np.array([0, 3, 4, 11, 19])
+    together = sharing_of(task, 3)
+    found = together.search(task, chain, scale, which)
+    np.testing.assert_array_equal(found, alone.search(task, chain, scale, which))
+    assert sorted(np.flatnonzero(np.minimum.reduceat(found, task.opened.offsets[:-1]) >= 0)) == which.tolist()
+    labels = task.decoded(chain, 1)
+    one, other = (matcher.price(task, chain, scale, labels) for matcher in (alone, together))
+    np.testing.assert_allclose(one.slack, other.slack)
+    np.testing.assert_allclose(one.instance, other.instance)
+    assert one.objective == pytest.approx(other.objective)
+
+
+def test_several_problems_have_dual_variables_each():
+    task = task_of()
+    weight = np.full(len(task.batch), 0.1)
+    problems = [problem_of(task, np.where(np.arange(len(weight)) % 2 == k, weight, 0.0)) for k in range(2)]
+    n = len(task.labels)
+    near = ChainWeights(np.zeros((task.batch.n_features, n)), np.zeros((task.batch.n_kinds, n, n)))
+    limits = len(task.labels), 0.01, 1000, 0, 1
+    for learner in (MarginLearner(*limits), *(SharedLearner(*limits, sharing=sharing_of(task, n)) for n in (1, 3))):
+        first, arrays = learner.solve_each(problems, {}, near)
+        for problem, solution in zip(problems, first, strict=True):
+            assert primal(problem, solution.state.chain) <= 1.02 * solve(problem, tol=0.001).objective
+        again, _ = learner.solve_each(problems, arrays, near)
+        assert [len(one.history) for one in again] == [1, 1]
+    fresh = SharedLearner(*limits, sharing=sharing_of(task, 3))
+    assert [len(one.history) for one in fresh.solve_each(problems, arrays, near)[0]] == [1, 1]
 
 
 def test_rules_about_the_corpus_are_matched_in_one_place():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from functools import cache
 from threading import Event
 from typing import TypeVar
@@ -72,8 +72,11 @@ def at_once(calls: Sequence[Callable[[], Answer]], stop: Event) -> list[Answer]:
     stop  is set if one of them fails or if this thread is interrupted, so that the others can end
     """
     with ThreadPoolExecutor(len(calls), thread_name_prefix="semistruct") as threads:
-        asked = [threads.submit(call) for call in calls]
         try:
+            asked = [threads.submit(call) for call in calls]
+            ended, _ = wait(asked, return_when=FIRST_EXCEPTION)
+            for one in ended:
+                one.result()
             return [one.result() for one in asked]
         except BaseException:
             stop.set()

@@ -170,7 +170,7 @@ class SharedBench:
         hinge, loss = np.empty_like(self.hinge), np.empty_like(self.hinge)
         for own, found in zip(self.sharing.own, self._asked("hinges", scale), strict=True):
             hinge[own], loss[own] = found
-        self.viterbi += len(hinge)
+        self.viterbi += len(self.everyone)
         return hinge, loss
 
     def _asked(self, method: str, *args: Any) -> list[Any]:

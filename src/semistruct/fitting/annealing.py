@@ -30,7 +30,7 @@ Rematch = Callable[[Task, State, np.ndarray], Matching]
 
 
 class Learnt(NamedTuple):
-    """1/2 ||w||^2 and the losses, and the duality gap that is left."""
+    """1/2 ||w||^2 and the losses, and the duality gap that is left in learning (of several models: its mean)."""
 
     objective: float
     gap: float

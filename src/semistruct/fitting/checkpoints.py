@@ -27,7 +27,7 @@ from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 
 NAME = "path.checkpoint"
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ class Checkpoint:
         """(the record, the arrays), as they were written."""
         with safe_open(self.path, framework="numpy") as file:
             metadata = file.metadata()
-            if int(metadata["format"]) > FORMAT:
-                problem = f"checkpoint format {metadata['format']} of a newer version; this version reads {FORMAT}"
+            if int(metadata["format"]) != FORMAT:
+                problem = f"checkpoint format {metadata['format']} of another version; this version reads {FORMAT}"
                 raise DataError.at(self.path, None, problem)
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if metadata["seal"] != _seal(metadata["state"], arrays):

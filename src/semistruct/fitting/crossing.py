@@ -44,10 +44,10 @@ class Crossed:
     part: np.ndarray
 
     @classmethod
-    def of(cls, task: Task, searcher: Searcher, seed: int) -> Crossed:
-        """With parts that are left to chance."""
+    def of(cls, task: Task, searcher: Searcher) -> Crossed:
+        """With parts that are left to chance, but are always the same: a run that is resumed goes on with them."""
         part, counted = np.full(task.n_open, NO_PART), task.free[task.weight[task.n_fixed + task.free] > 0]
-        part[np.random.default_rng(seed).permutation(counted)] = np.arange(len(counted)) % PARTS
+        part[np.random.default_rng(0).permutation(counted)] = np.arange(len(counted)) % PARTS
         return cls(searcher, part)
 
     @property
@@ -77,7 +77,7 @@ class Crossed:
 
     def _weight_without(self, k: int, task: Task, weight: np.ndarray) -> np.ndarray:
         """(n,): a part weighs nothing, and the others as much as all."""
-        free, left = self.part != NO_PART, self.part == k
-        factor = np.where(free, np.sum(free) / max(np.sum(free & ~left), 1), 1.0)
-        factor[left] = 0.0
-        return np.concatenate([weight[: task.n_fixed], weight[task.n_fixed :] * factor])
+        out, open_ = weight.copy(), weight[task.n_fixed :]
+        pool, others = self.part != NO_PART, (self.part != NO_PART) & (self.part != k)
+        out[task.n_fixed :] *= np.where(pool, others * open_[pool].sum() / open_[others].sum(), 1.0)
+        return out

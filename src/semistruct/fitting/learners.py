@@ -132,7 +132,7 @@ class MarginLearner:
             own = {name.removeprefix(f"{k}."): array for name, array in arrays.items() if name.startswith(f"{k}.")}
             return learner.solve(problems[k], start=learner.resume(own) or near)
 
-        learner = replace(self, watch=watched, n_jobs=max(1, cores // len(problems)))
+        learner = replace(self, watch=watched, n_jobs=1 if cores < 2 * len(problems) else cores)
         calls = [partial(solved, k) for k in range(len(problems))]
         found = [call() for call in calls] if cores == 1 else threads.at_once(calls, stop)
         return found, {

@@ -100,7 +100,7 @@ class TransductiveSSVM(MarginPath):
                 details = objective.compared(target, state.labels)
                 state.labels = target[task.first_open :]
                 run.note("guide", before, **details)
-                new = np.empty(bits.n)
+                new = v.copy()
                 bench = partial(RuleWorkbench, bits=bits, mu=self.mu, v=new)
                 start = DualState.from_arrays(state.extra)
                 solution = learner.solve(objective.problem(target), start=start, bench=bench)
