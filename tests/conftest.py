@@ -4,6 +4,7 @@ import pytest
 
 from semistruct.cli import main
 from semistruct.cli.compiling import TEXT
+from semistruct.fitting import crossing
 from semistruct.fitting.labeller import SequenceLabeller
 
 
@@ -41,4 +42,12 @@ def uncalibrated():
     """Models do not learn how right they are, for tests that do not ask it: that takes longer than all else."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SequenceLabeller, "calibrates", False)
+        yield
+
+
+@pytest.fixture(scope="module")
+def crossed_if_small():
+    """Several models label for each other, even with a few sequences in the pool."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crossing, "LEAST", 2)
         yield

@@ -29,7 +29,7 @@ from semistruct.errors import DataError
 from semistruct.fitting import checkpoints
 from semistruct.rules import Function, Rules, StartsWith, Words
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
+pytestmark = pytest.mark.usefixtures("uncalibrated", "crossed_if_small")
 
 
 class Killed(Exception):

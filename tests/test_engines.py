@@ -34,6 +34,8 @@ from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.solvers.sdm import Problem, solve
 
+pytestmark = pytest.mark.usefixtures("crossed_if_small")
+
 RULES = Rules.from_text(
     "rules:\n- starts_with: [author, editor]\n- at_most_once: all\n- {words: [pages, pp], are: pages}"
 )

@@ -22,6 +22,7 @@ from semistruct.solvers.sdm import Problem
 from semistruct.switching.matching import Matching
 
 PARTS = 2
+LEAST = 60  # sequences in the pool: fewer are worth more together
 NO_PART = -1  # of sequences with labels, from which all models learn, and of those that weigh nothing
 
 
@@ -51,9 +52,9 @@ class Crossed:
         return cls(searcher, part)
 
     @property
-    def has_parts(self) -> bool:
-        """Whether there is a sequence in each part."""
-        return bool(self.part.max() == PARTS - 1)
+    def is_large(self) -> bool:
+        """Whether there are enough sequences in the pool for several parts."""
+        return int(np.sum(self.part != NO_PART)) >= LEAST
 
     def match(self, task: Task, state: State, scale: np.ndarray) -> Matching:
         """Labels that need not lower J; those of partly labelled sequences are by the mean."""

@@ -55,7 +55,7 @@ class AnnealedSSVM(MarginPath):
         the other's model and the rules; the model is the mean of both.  "score" takes the best labels by the one
         model and the rules, where that does not raise the objective, and "slack" lowers the objective by switching
         labels, as in the paper.  With a single round, functions, rules about the corpus, other moves than "spans" or
-        a single sequence in the pool, "crossed" is "score"
+        a pool of less than 60, "crossed" is "score"
     moves : of switching: "spans", or the single labels of the paper: "tokens" (fast), "printed" (literally)
     engine : who does the work: None for this process, "ray" for Ray on this machine, "ray://HOST:PORT" for a cluster.
         Each process of Ray, called an actor, matches and learns its own part of the sequences; with one actor the
@@ -126,6 +126,6 @@ class AnnealedSSVM(MarginPath):
         """With several models if labels are found more than once, and can be searched for."""
         if self.match_by == "crossed" and rounds > 1 and not isinstance(matcher, MatchBySlack):
             crossed = Crossed.of(task, matcher)
-            if matcher.searches(task) and crossed.has_parts:
+            if matcher.searches(task) and crossed.is_large:
                 return crossed
         return Alone(matcher)
