@@ -28,6 +28,7 @@ from semistruct import AnnealedSSVM, Rules, metrics
 from semistruct.datasets import make_citations
 from semistruct.features.encoder import Encoder
 from semistruct.fitting import annealing, path
+from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.points import Judge
 from semistruct.formats import sharing_words, stream
 from semistruct.solvers import sdm
@@ -37,8 +38,8 @@ CHUNK = 1000  # references that are made at once
 STEPS = {
     "encoding": [(Encoder, "fit")],
     "rules": [(Rules, "compile")],
-    "matching": [(annealing.MatchByScore, "__call__")],
-    "learning": [(sdm, "solve")],
+    "matching": [(annealing.MatchByScore, step) for step in ("__call__", "search", "price")],
+    "learning": [(MarginLearner, "solve_each"), (sdm, "solve")],
     "judging": [(Judge, "point")],
     "calibrating": [(path, "calibrate_path")],
 }
