@@ -42,14 +42,14 @@ def run(capsys, *args, code=0):
 def test_sequences_are_split(files, model, capsys, ending):
     options = ["--to", "jsonl"] if ending == "jsonl" else []
     err = run(
-        capsys, "predict", "m", "new.tsv", "--accept", 0.5, "-o", f"s.{ending}", "--rest", f"c.{ending}", *options
+        capsys, "predict", "m", "new.tsv", "--accept", 0.7, "-o", f"s.{ending}", "--rest", f"c.{ending}", *options
     ).err
-    found = model.accept(NEW.tokens, 0.5, rules=True)
+    found = model.accept(NEW.tokens, 0.7, rules=True)
     for path, wanted in ((f"s.{ending}", True), (f"c.{ending}", False)):
         which = [i for i, sure in enumerate(found.sure) if sure == wanted]
         assert [e.tokens for e in read(path)] == [NEW.tokens[i] for i in which]
         assert [e.labels for e in read(path)] == [found.labels[i] for i in which]
-    assert f"accepted {sum(found.sure)} of 30 sequences; of the sequences accepted, at most 50% are wrong" in err
+    assert f"accepted {sum(found.sure)} of 30 sequences; of the sequences accepted, at most 30% are wrong" in err
     assert "with 95% confidence (from 80 held-out sequences" in err
 
 
@@ -131,7 +131,7 @@ def test_an_interruption_while_the_rest_is_written_leaves_neither_file(files, ca
         raise KeyboardInterrupt
 
     monkeypatch.setattr(trusting, "write", interrupted)
-    run(capsys, "predict", "m", "new.tsv", "--accept", 0.5, "-o", "s", "--rest", "c", code=130)
+    run(capsys, "predict", "m", "new.tsv", "--accept", 0.7, "-o", "s", "--rest", "c", code=130)
     assert sorted(path.name for path in files.iterdir()) == ["m", "new.tsv", "new.txt"]
 
 

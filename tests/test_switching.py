@@ -106,7 +106,7 @@ def test_matching_by_score_finds_the_best_labels(case, fixed, seed):
     """For each sequence with its own weight, if the search is wide enough."""
     rng = np.random.default_rng(seed)
     scale, known = random_scale(rng, case), some_known(rng, case) if fixed else None
-    task = SimpleNamespace(opened=case.batch, tables=case.tables, open_known=known)
+    task = SimpleNamespace(opened=case.batch, n_open=len(case.batch), tables=case.tables, open_known=known)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(annealing, "MATCH_WIDTH", 1024)
         found = annealing.MatchByScore("spans", 1)(task, State(case.weights), scale)
