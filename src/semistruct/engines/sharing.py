@@ -158,7 +158,7 @@ class SharedBench:
             gap[some] = part
 
     def look(self, which: np.ndarray) -> np.ndarray:
-        """The parts of the duality gap of all sequences."""
+        """Looks at all sequences; returns the parts of the duality gap of some."""
         gap = np.empty_like(self.hinge)
         for own, found in zip(self.sharing.own, self._asked("look"), strict=True):
             self.hinge[own], gap[own], self.lost[own] = found

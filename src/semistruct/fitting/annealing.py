@@ -29,7 +29,7 @@ MATCH_WIDTH = 16  # of the search for labels; a wider one does not end up nearer
 Rematch = Callable[[Task, State, np.ndarray], Matching]
 
 
-class Learnt(NamedTuple):
+class Outcome(NamedTuple):
     """1/2 ||w||^2 and the losses, and the duality gap that is left in learning (of several models: its mean)."""
 
     objective: float
@@ -43,7 +43,7 @@ class Way(Protocol):
         """Labels for the open sequences, and what they cost with the weights of the state; scale: their C_u."""
         ...
 
-    def learn(self, task: Task, learner: MarginLearner, problem: Problem, state: State, most: float) -> Learnt:
+    def learn(self, task: Task, learner: MarginLearner, problem: Problem, state: State, most: float) -> Outcome:
         """New weights for the state; `most` is the objective with the old ones."""
         ...
 
@@ -60,12 +60,12 @@ class Alone:
     def match(self, task: Task, state: State, scale: np.ndarray) -> Matching:
         return self.matched(task, state, scale)
 
-    def learn(self, task: Task, learner: MarginLearner, problem: Problem, state: State, most: float) -> Learnt:
+    def learn(self, task: Task, learner: MarginLearner, problem: Problem, state: State, most: float) -> Outcome:
         solution = learner.solve(problem, start=learner.resume(state.extra) or state.chain)
         if solution.objective <= most:
             state.chain = solution.chain
         state.extra = solution.state.arrays()
-        return Learnt(min(solution.objective, most), solution.gap)
+        return Outcome(min(solution.objective, most), solution.gap)
 
 
 def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: float, way: Way) -> Iterator[State]:

@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from semistruct.chain.inference import ChainWeights
-from semistruct.fitting.annealing import Learnt, labelled_part
+from semistruct.fitting.annealing import Outcome, labelled_part
 from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
@@ -23,7 +23,7 @@ from semistruct.switching.matching import Matching
 
 PARTS = 2
 LEAST = 60  # sequences in the pool: fewer are worth more together
-NO_PART = -1  # of sequences with labels, from which all models learn, and of those that weigh nothing
+NO_PART = -1  # of partly labelled sequences, from which all models learn, and of those that weigh nothing
 
 
 class Searcher(Protocol):
@@ -64,7 +64,7 @@ class Crossed:
             np.maximum(labels, found, out=labels)  # UNKNOWN is below every label
         return self.searcher.price(task, state.chain, scale, labels)
 
-    def learn(self, task: Task, learner: MarginLearner, problem: Problem, state: State, most: float) -> Learnt:
+    def learn(self, task: Task, learner: MarginLearner, problem: Problem, state: State, most: float) -> Outcome:
         """All models, and their mean."""
         problems = [replace(problem, weight=self._weight_without(k, task, problem.weight)) for k in range(PARTS)]
         found, state.extra = learner.solve_each(problems, state.extra, state.chain)
@@ -74,7 +74,7 @@ class Crossed:
         scale, labels = problem.weight[task.n_fixed :], problem.target[task.first_open :]
         priced = self.searcher.price(task, state.chain, scale, labels)
         fixed = labelled_part(task, state.chain, problem.weight, learner.n_jobs)
-        return Learnt(fixed + priced.objective - priced.penalty, sum(one.gap for one in found) / PARTS)
+        return Outcome(fixed + priced.objective - priced.penalty, sum(one.gap for one in found) / PARTS)
 
     def _weight_without(self, k: int, task: Task, weight: np.ndarray) -> np.ndarray:
         """(n,): a part weighs nothing, and the others as much as all."""

@@ -21,7 +21,7 @@ from semistruct.solvers import crf, sdm
 from semistruct.solvers.sdm import DualState, Problem, Solution
 
 MARGIN_C, LIKELIHOOD_C = 0.5, 1.0  # the default C of methods that learn margins, and likelihoods
-ROUGH_GAP = 0.05  # the relative gap, unless `tol` is larger, where C is chosen and of models for held-out parts
+ROUGH_GAP = 0.05  # the relative gap when C is chosen and for held-out models, unless `tol` is larger
 ROUGH_FALL = 1e-3  # and the relative fall of the objective, for likelihoods
 FILL_TOL = 0.1  # the relative gap at which unknown labels are filled in for a start
 COMPLETIONS = 10  # rounds of filling in unknown labels and learning again

@@ -54,8 +54,8 @@ class AnnealedSSVM(MarginPath):
     match_by : "crossed" learns two models, each from one half of the pool, and takes the best labels of each half by
         the other's model and the rules; the model is the mean of both.  "score" takes the best labels by the one
         model and the rules, where that does not raise the objective, and "slack" lowers the objective by switching
-        labels, as in the paper.  With a single round, functions, rules about the corpus, other moves than "spans" or
-        a pool of less than 60, "crossed" is "score"
+        labels, as in the paper.  With a single round, functions, rules about the corpus, moves other than "spans" or
+        a pool of fewer than 60, "crossed" is "score"
     moves : of switching: "spans", or the single labels of the paper: "tokens" (fast), "printed" (literally)
     engine : who does the work: None for this process, "ray" for Ray on this machine, "ray://HOST:PORT" for a cluster.
         Each process of Ray, called an actor, matches and learns its own part of the sequences; with one actor the
