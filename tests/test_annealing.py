@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from threading import Event
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import brute
 import brute_rules
 from annealed_cases import CITATIONS, LABELLED, POOL, ROUNDING, SHORT, UNLABELLED, N, X, Y, fit, long_titles, same_fit
-from semistruct import AnnealedSSVM, threads
+from semistruct import AnnealedSSVM
 from semistruct.fitting import crossing
 from semistruct.fitting.annealing import Alone, MatchByScore, MatchBySlack, anneal
 from semistruct.fitting.crossing import NO_PART, PARTS, Crossed
@@ -270,18 +269,3 @@ def test_a_small_pool_has_no_parts(monkeypatch):
 def test_crossed_models_are_others():
     one, other = (fit(X, Y, pool=POOL, params={"match_by": way, "select": "last"}) for way in ("crossed", "score"))
     assert not np.array_equal(one.model_.weights.tokens, other.model_.weights.tokens)
-
-
-@pytest.mark.parametrize("first", [True, False])
-def test_if_one_of_several_calls_fails_the_others_are_told(first):
-    stop = Event()
-
-    def fails():
-        raise ValueError("no")
-
-    def waits():
-        assert stop.wait(60)
-
-    with pytest.raises(ValueError, match="no"):
-        threads.at_once([fails, waits] if first else [waits, fails], stop)
-    assert threads.at_once([lambda: 1, lambda: 2], Event()) == [1, 2]

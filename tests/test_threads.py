@@ -126,3 +126,18 @@ def test_an_error_in_a_piece_stops_the_others(n_jobs):
     with pytest.raises(KeyboardInterrupt):
         spread(kernel, np.arange(1000), n_jobs=n_jobs, piece=10)
     assert len(seen) < 100
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_if_one_of_several_calls_fails_the_others_are_told(first):
+    stop = threading.Event()
+
+    def fails():
+        raise ValueError("no")
+
+    def waits():
+        assert stop.wait(60)
+
+    with pytest.raises(ValueError, match="no"):
+        threads.at_once([fails, waits] if first else [waits, fails], stop)
+    assert threads.at_once([lambda: 1, lambda: 2], threading.Event()) == [1, 2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
 from threading import Event
 from typing import TypeVar
@@ -74,8 +74,7 @@ def at_once(calls: Sequence[Callable[[], Answer]], stop: Event) -> list[Answer]:
     with ThreadPoolExecutor(len(calls), thread_name_prefix="semistruct") as threads:
         try:
             asked = [threads.submit(call) for call in calls]
-            ended, _ = wait(asked, return_when=FIRST_EXCEPTION)
-            for one in ended:
+            for one in as_completed(asked):
                 one.result()
             return [one.result() for one in asked]
         except BaseException:

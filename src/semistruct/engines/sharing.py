@@ -103,10 +103,6 @@ class Sharing:
             out.labels[place], out.slack[part], out.instance[part] = one.labels, one.slack, one.instance
         return out
 
-    def bench(self, slot: str, problem: Problem, start: Any, n_jobs: int | None) -> Any:
-        """The members' workbenches as one `SharedBench`, for `solve`."""
-        return SharedBench(self, slot, problem)
-
 
 class SharedState:
     """The weights, and the dual variables that are with the members."""
@@ -125,7 +121,7 @@ class SharedBench:
 
     scalable = True
 
-    def __init__(self, sharing: Sharing, slot: str, problem: Problem) -> None:
+    def __init__(self, sharing: Sharing, slot: str, problem: Problem, *_: Any) -> None:
         self.sharing, self.members, self.problem = sharing, sharing.members, problem
         self.hinge, self.lost = np.zeros(len(problem.batch)), np.zeros(len(problem.batch))
         self.inner_tol, self.viterbi, self.rounds = 0.0, 0, 0
@@ -242,7 +238,8 @@ class SharedLearner(MarginLearner):
         limits: dict[str, Any] = {"tol": tol or self.tol, "max_passes": self.max_passes, "seed": self.seed}
         members = self.sharing.members
         if len(members) > 1:
-            return solve(problem, **limits, watch=self.watch, bench=partial(self.sharing.bench, slot))
+            bench = partial(SharedBench, self.sharing, slot)
+            return solve(problem, **limits, watch=self.watch, bench=bench)
         near = None if start is None else Weights.of(start)
         each = [(slot, problem.target, problem.weight, problem.cost, problem.n_labels, near, limits)]
         weights, history, stop = members.ask("solve", each=each)[0]
@@ -253,4 +250,4 @@ class SharedLearner(MarginLearner):
 
 def rematch(sharing: Sharing) -> Sharing | AnyMatcher:
     """How to match: with the members, unless rules about the corpus make sequences depend on each other."""
-    return sharing.matcher if sharing.task.tables.together else sharing
+    return sharing.matcher if sharing.task.tables.has_corpus_rules else sharing

@@ -139,13 +139,13 @@ class MatchByScore:
         if state.labels is None:
             return new
         old = self.price(task, state.chain, scale, state.labels)
-        if task.tables.together:
+        if task.tables.has_corpus_rules:
             return new if new.objective <= old.objective else old  # what some sequences take, others would miss
         return better_of(new, old, task.opened.lengths)
 
     def searches(self, task: Task) -> bool:
         """Whether the labels can be searched for, one sequence at a time."""
-        return self.moves == "spans" and not task.tables.together and not task.tables.functions
+        return self.moves == "spans" and not task.tables.has_corpus_rules and not task.tables.functions
 
     def search(self, task: Task, chain: ChainWeights, scale: np.ndarray, which: np.ndarray) -> np.ndarray:
         """(open tokens,): labels for some sequences, UNKNOWN for the others."""

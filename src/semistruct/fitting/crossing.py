@@ -58,10 +58,12 @@ class Crossed:
 
     def match(self, task: Task, state: State, scale: np.ndarray) -> Matching:
         """Labels that need not lower J; those of partly labelled sequences are by the mean."""
-        labels = self.searcher.search(task, state.chain, scale, np.flatnonzero(self.part == NO_PART))
-        for k, chain in enumerate(state.models or [state.chain] * PARTS):
-            found = self.searcher.search(task, chain, scale, np.flatnonzero(self.part == k))
-            np.maximum(labels, found, out=labels)  # UNKNOWN is below every label
+        models = dict(enumerate(state.models))
+        found = [
+            self.searcher.search(task, models.get(k, state.chain), scale, np.flatnonzero(self.part == k))
+            for k in np.unique(self.part).tolist()
+        ]
+        labels = np.max(found, axis=0)  # UNKNOWN is below every label
         return self.searcher.price(task, state.chain, scale, labels)
 
     def learn(self, task: Task, learner: MarginLearner, problem: Problem, state: State, most: float) -> Outcome:

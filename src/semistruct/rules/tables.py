@@ -87,7 +87,7 @@ class RuleTables:
         return self._level("corpus")
 
     @cached_property
-    def together(self) -> bool:
+    def has_corpus_rules(self) -> bool:
         """Whether rules about the corpus make sequences depend on each other."""
         return any(rule.level == "corpus" for rule in (*self.rules, *self.functions))
 
