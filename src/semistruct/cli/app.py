@@ -67,7 +67,7 @@ app.add_typer(data_app, name="data")
 TRAIN_EPILOG = """Example: semistruct train refs.tsv -u pool.txt -d dev.tsv -r citations -o refs.model
 
 Feature sets: default, paper, identity, hmm.
-Templates: word, lower, shape, digits, classes, prefix(2-4), suffix(2-4), size, vowels, marks, column(1),
+Templates: word, lower, shape, digits, classes, prefix(2-4), suffix(2-4), size, vowels, marks, kinds, column(1),
 cluster(FILE), corelower, coreshape, coredigits, coreclasses, coreprefix(2-4), coresuffix(2-4), coresize, corevowels,
 each with an optional window such as lower[-1..1]; begin, end, places, position, enclosed, signs, bigram, shapes,
 lexicon(FILE) look at the whole sequence; steps(punctuation) has separate transition weights after punctuation.

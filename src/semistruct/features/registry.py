@@ -20,14 +20,23 @@ STEPS: dict[str, Callable[..., Any]] = {}
 FILES: dict[str, Read] = {}
 """What reads the lines of the file that a template names."""
 
+SHIPPED: dict[str, Callable[[], dict[str, str]]] = {}
+"""What gives the table of a template whose table comes with semistruct."""
 
-def template(listed: dict[str, Callable[..., Any]], read: Read | None = None) -> Callable[[Make], Make]:
+
+def template(
+    listed: dict[str, Callable[..., Any]],
+    read: Read | None = None,
+    shipped: Callable[[], dict[str, str]] | None = None,
+) -> Callable[[Make], Make]:
     """Decorator of a function that makes a template: registers it under its name."""
 
     def register(make: Make) -> Make:
         listed[make.__name__] = make
         if read is not None:
             FILES[make.__name__] = read
+        if shipped is not None:
+            SHIPPED[make.__name__] = shipped
         return make
 
     return register

@@ -6,6 +6,7 @@
                     default: [0..0]
 
 A file that lexicon(...), cluster(...) or vectors(...) names is read once and kept: a saved model does not need it.
+The lists of `kinds` are kept likewise, so that a model goes on with those it was learned with.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from semistruct.errors import ParameterError, meant, quoted
-from semistruct.features import sequences, steps, words
+from semistruct.features import kinds_of_words, sequences, steps, words  # noqa: F401  (each registers its templates)
 from semistruct.features.functions import TokenFunction, found_function, text_of
-from semistruct.features.registry import FILES, SEQUENCES, STEPS, WORDS
+from semistruct.features.registry import FILES, SEQUENCES, SHIPPED, STEPS, WORDS
 from semistruct.features.vectors import WordVectors
 
 SPEC = re.compile(r"(?P<name>[a-z]+)(?:\((?P<args>.*)\))?(?:\[(?P<low>-?\d+)(?:\.\.(?P<high>-?\d+))?\])?")
@@ -33,7 +34,8 @@ FARTHEST = 1000  # tokens away that a window may look at
 SETS: dict[str, tuple[str, ...]] = {
     "default": (
         "corelower[-1..1]", "coreshape[-2..2]", "coreclasses[-1..1]", "marks[-1..1]", "coreprefix(2-4)",
-        "coresuffix(2-4)", "coresize", "corevowels", "shapes", "begin", "end", "enclosed", "steps(punctuation)",
+        "coresuffix(2-4)", "coresize", "corevowels", "kinds[-2..2]", "shapes", "begin", "end", "enclosed",
+        "steps(punctuation)",
     ),
     # identity, sequence ends, capitalisation / hyphen / number / affixes in a window of one; the published set
     # adds 100 word clusters, which are given as cluster(FILE) beside it
@@ -48,7 +50,7 @@ class Features:
     """A parsed feature set.
 
     specs      the texts, with named sets spelled out
-    resources  the content of the files they name, by template and file name
+    resources  the tables they need, by template and file name: the content of files, and tables that are shipped
     vectors    the vectors they name, likewise
     functions  the functions they name, by `module:name`
     """
@@ -69,6 +71,10 @@ class Features:
             name, args, _ = parse(spec)
             if name in FILES:
                 found.resources[f"{name}({args})"] = FILES[name](_lines(spec, args))
+            elif name in SHIPPED and args:
+                raise ParameterError(f"features: wrong number of arguments in {quoted(spec)}")
+            elif name in SHIPPED:
+                found.resources[f"{name}()"] = SHIPPED[name]()
             elif name == "vectors" and not args:
                 raise ParameterError("features: vectors: expected a file, as in vectors(glove.txt)")
             elif name == "vectors":
@@ -83,7 +89,8 @@ class Features:
         out = CompiledFeatures()
         for spec in self.specs:
             name, args, window = parse(spec)
-            given: tuple[Any, ...] = (self.resources[f"{name}({args})"],) if name in FILES else (args,) if args else ()
+            needs_table = name in FILES or name in SHIPPED
+            given: tuple[Any, ...] = (self.resources[f"{name}({args})"],) if needs_table else (args,) if args else ()
             label = f"{name}({Path(args).stem if name in FILES or name == 'vectors' else args})" if args else name
             try:
                 if name == "steps":
