@@ -92,6 +92,7 @@ def test_the_objective_and_its_gradient(case, seed):
     rows = Lists.of(X, gold, found, "plain")
     weights = np.random.default_rng(seed).normal(size=len(rows.names))
     named, value = dict(zip(rows.names, weights, strict=True)), 0.5 * float(weights @ weights)
+    C = 0.1 * min(1, sum(map(len, X)) / len(X) / 33)
     for tokens, truth, every in zip(X, gold, found, strict=True):
         candidates = [one for one in every if one[1] >= every[0][1] - WITHIN]
         wrong = [sum(y != z for y, z in zip(truth, labels, strict=True)) for labels, _ in candidates]
@@ -101,11 +102,17 @@ def test_the_objective_and_its_gradient(case, seed):
         ]
         aim = wrong.index(min(wrong))  # scores fall
         soft = sum(np.exp((one - total[aim]) / learning.SOFTNESS) for one in total)
-        value += learning.C * learning.SOFTNESS * np.log(soft)
+        value += C * learning.SOFTNESS * np.log(soft)
     objective, step = Objective.of(rows), 1e-5
     assert_allclose(objective(weights)[0], value, rtol=1e-9)
     slopes = [(objective(weights + e)[0] - objective(weights - e)[0]) / (2 * step) for e in step * np.eye(len(weights))]
     assert_allclose(objective(weights)[1], slopes, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(("length", "C"), [(1, 0.1 / 33), (11, 0.1 / 3), (33, 0.1), (90, 0.1)])
+def test_short_sequences_weigh_less(length, C):
+    rows = Lists.of([["a"] * length], [["A"] * length], [[(["A"] * length, 0.0)]], "plain")
+    assert_allclose(Objective.of(rows).C, C, rtol=1e-12)
 
 
 @settings(deadline=None, max_examples=50)
@@ -165,7 +172,7 @@ def test_a_ranker_is_learned_only_from_what_its_part_leaves():
         gold.append(["a", "b"] if i % 2 else ["b", "b"])
         X.append(own)
         both = rng.permutation([["a", "b"], ["b", "b"]]).tolist()
-        found.append([(labels, float(-k)) for k, labels in enumerate(both)])
+        found.append([(labels, -0.1 * k) for k, labels in enumerate(both)])
     learned = learn(Lists.of(X, gold, found, "plain"), np.array_split(np.arange(40), 4), 2, PROVED)
     assert learned is not None
     assert learned.ranker.record.sequences == 40

@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 
 from semistruct.ranking.ranker import WITHIN, Parts, Ranker, Record
 
-C = 0.1
-"""Weight of the losses.  Scores of margins and wrong tokens have one unit, so that it suits all data alike."""
+LARGEST_C, LONG = 0.1, 33
+"""Weight of the losses, of sequences that have this many tokens in the mean or more; short ones, which tell less, weigh
+less.  Scores of margins and wrong tokens have one unit, so that it suits all data alike."""
 
 SOFTNESS = 0.3  # of the largest violation in a list, in wrong tokens
 MOST_ITERATIONS = 60
@@ -35,6 +36,7 @@ class Lists:
     scores    (rows,) of the chain model
     wrong     (rows,) the number of wrong tokens
     offsets   (n + 1,) where lists begin
+    lengths   (n,) the tokens of each sequence
     """
 
     names: list[str]
@@ -42,6 +44,7 @@ class Lists:
     scores: np.ndarray
     wrong: np.ndarray
     offsets: np.ndarray
+    lengths: np.ndarray
 
     @classmethod
     def of(
@@ -62,7 +65,8 @@ class Lists:
         shape = (len(scores), max(len(number), 1))
         features = csr_array((np.ones(len(columns)), columns, ends), shape=shape)
         offsets = np.append(0, np.cumsum(sizes))
-        return cls(list(number), features, np.array(scores), np.array(wrong, float), offsets)
+        lengths = np.array([len(tokens) for tokens in X])
+        return cls(list(number), features, np.array(scores), np.array(wrong, float), offsets, lengths)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -72,7 +76,8 @@ class Lists:
         sizes = np.diff(self.offsets)[which]
         rows = np.concatenate([np.arange(self.offsets[i], self.offsets[i + 1]) for i in which])
         offsets = np.append(0, np.cumsum(sizes))
-        return Lists(self.names, self.features[rows], self.scores[rows], self.wrong[rows], offsets)
+        lengths = self.lengths[which]
+        return Lists(self.names, self.features[rows], self.scores[rows], self.wrong[rows], offsets, lengths)
 
     def chosen(self, weights: np.ndarray | None = None) -> np.ndarray:
         """(n,): wrong tokens of the best labelling of each list, by the model alone or with a ranker's weights."""
@@ -94,6 +99,7 @@ class Objective:
     rows: csr_array
     price: np.ndarray
     offsets: np.ndarray
+    C: float
 
     @classmethod
     def of(cls, lists: Lists) -> Objective:
@@ -101,7 +107,8 @@ class Objective:
         ends = pairwise(lists.offsets)
         aim = np.array([a + np.lexsort((-lists.scores[a:b], lists.wrong[a:b]))[0] for a, b in ends])[own]
         price = lists.scores + lists.wrong
-        return cls(csr_array(lists.features - lists.features[aim]), price - price[aim], lists.offsets)
+        C = LARGEST_C * min(float(lists.lengths.mean()) / LONG, 1.0)
+        return cls(csr_array(lists.features - lists.features[aim]), price - price[aim], lists.offsets, C)
 
     def __call__(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
         """(value, gradient)."""
@@ -112,7 +119,7 @@ class Objective:
         total = np.add.reduceat(share, starts)
         loss = SOFTNESS * float(np.sum(top + np.log(total)))
         gradient = self.rows.T @ (share / np.repeat(total, sizes))
-        return 0.5 * float(weights @ weights) + C * loss, weights + C * gradient
+        return 0.5 * float(weights @ weights) + self.C * loss, weights + self.C * gradient
 
 
 def learn_weights(lists: Lists) -> np.ndarray:
