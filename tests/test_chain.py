@@ -68,6 +68,18 @@ def test_token_scores_share_one_value_or_have_one_each():
     assert_array_equal(out, [[7.0, 70.0], [0.0, 0.0], [-2.0, -20.0]])
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_token_scores_of_few_and_many_features(shared):
+    rng, sizes = np.random.default_rng(0), np.arange(10)
+    rows = [np.sort(rng.choice(12, n, replace=False)) for n in sizes]
+    values, table = np.array([0.7]) if shared else rng.normal(size=sizes.sum()), np.zeros((len(sizes), 12))
+    table[np.repeat(sizes, sizes), np.concatenate(rows)] = values
+    indptr, indices = np.cumsum([0, *sizes]), np.concatenate(rows).astype(np.int32)
+    weights, out = rng.normal(size=(12, 3)), np.empty((len(sizes), 3))
+    kernels.token_scores(indptr, indices, values, weights, 0, out)
+    assert_allclose(out, table @ weights, rtol=0, atol=ATOL)
+
+
 @light
 @given(chains())
 def test_path_score_of_every_labelling(chain):
@@ -137,7 +149,7 @@ def test_the_first_of_the_k_best_is_the_path_of_viterbi(chain):
 
 
 @light
-@given(chains())
+@given(st.one_of(chains(), chains(max_T=3, max_Y=9)))
 @pytest.mark.parametrize(
     ("kernel", "twin"),
     [

@@ -92,12 +92,12 @@ def improve_bits(which, rows, goal, sets, w, bits, aux, balancing):
                 gram[s, r] = products[s, r]
                 for k in range(len(v)):
                     gram[s, r] += mu / (4 * C) * phi[s, k] * phi[r, k]
-        where, edges = kernels.disagreement(here)
+        where, edges, spans = kernels.disagreement(here)
         h, change = np.empty(n), alpha.copy()
-        kernels.slot_values(a, rows, w, here, loss, where, edges, h)
+        kernels.slot_values(a, rows, w, here, loss, where, edges, spans, h)
         first = kernels.balance(h, alpha, gram, C, tol, max_pairs)
         apart[i] = C * first
         if first > tol:
             for s in range(n):
                 change[s] = C * (alpha[s] - change[s])
-            kernels.move_weights(a, rows, w, here, change, where, edges)
+            kernels.move_weights(a, rows, w, here, change, where, edges, spans)

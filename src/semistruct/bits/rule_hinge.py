@@ -32,6 +32,7 @@ class RuleWorkbench(Workbench):
     """The workbench of `sdm` for sequences of which some have the loss R_j, those that have bits; v receives theirs."""
 
     scalable = False
+    enough = np.inf  # losses of mistakes do not add up where rules are broken by several
 
     def __init__(
         self, problem: Problem, start: DualState | None, n_jobs: int | None, *, bits: Bits, mu: float, v: np.ndarray

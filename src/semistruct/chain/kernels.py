@@ -41,14 +41,24 @@ class Factors(NamedTuple):
 def token_scores(indptr, indices, values, weights, first, out):
     """out[t, y] = sum of value * weights[feature, y] over the features of row first + t.
 
-    values has one entry per feature, or a single entry shared by all of them (binary features).
+    values has one entry per feature, or a single entry shared by all of them (binary features).  Features are added
+    in their order, four at a time.
     """
     stride = 0 if len(values) == 1 else 1
     Y = weights.shape[1]
     for t in range(out.shape[0]):
+        begin, end = indptr[first + t], indptr[first + t + 1]
+        fours = end - (end - begin) % 4
         for y in range(Y):
             out[t, y] = 0.0
-        for j in range(indptr[first + t], indptr[first + t + 1]):
+        for j in range(begin, fours, 4):
+            f, g, h, i = indices[j], indices[j + 1], indices[j + 2], indices[j + 3]
+            k = j * stride
+            a, b, c, d = values[k], values[k + stride], values[k + 2 * stride], values[k + 3 * stride]
+            for y in range(Y):
+                s = out[t, y] + a * weights[f, y] + b * weights[g, y]
+                out[t, y] = s + c * weights[h, y] + d * weights[i, y]
+        for j in range(fours, end):
             f, v = indices[j], values[j * stride]
             for y in range(Y):
                 out[t, y] += v * weights[f, y]
@@ -79,21 +89,30 @@ def path_score(unary, step, kind, path):
 
 @kernel
 def max_forward(unary, step, kind, best):
-    """best[t, z] = score of the best labelling of positions 0..t that ends in z."""
+    """best[t, z] = score of the best labelling of positions 0..t that ends in z.
+
+    Four labels z at a time, which fill a register.
+    """
     T, Y = unary.shape
     for z in range(Y):
         best[0, z] = unary[0, z]
     for t in range(1, T):
-        k = kind[t]
-        for z in range(Y):
-            best[t, z] = best[t - 1, 0] + step[k, 0, z]
-        for y in range(1, Y):
-            b = best[t - 1, y]
-            for z in range(Y):
-                s = b + step[k, y, z]
-                best[t, z] = s if s > best[t, z] else best[t, z]
-        for z in range(Y):
-            best[t, z] += unary[t, z]
+        k, before, here, now = kind[t], best[t - 1], best[t], unary[t]
+        for z in range(0, Y - 3, 4):
+            s0, s1, s2, s3 = -np.inf, -np.inf, -np.inf, -np.inf
+            for y in range(Y):
+                b = before[y]
+                r0, r1, r2, r3 = b + step[k, y, z], b + step[k, y, z + 1], b + step[k, y, z + 2], b + step[k, y, z + 3]
+                s0, s1 = r0 if r0 > s0 else s0, r1 if r1 > s1 else s1
+                s2, s3 = r2 if r2 > s2 else s2, r3 if r3 > s3 else s3
+            here[z], here[z + 1] = s0 + now[z], s1 + now[z + 1]
+            here[z + 2], here[z + 3] = s2 + now[z + 2], s3 + now[z + 3]
+        for z in range(Y - Y % 4, Y):
+            top = -np.inf
+            for y in range(Y):
+                s = before[y] + step[k, y, z]
+                top = s if s > top else top
+            here[z] = top + now[z]
 
 
 @kernel

@@ -172,6 +172,7 @@ def solve(
     *,
     tol: float = 0.01,
     max_passes: int = 1000,
+    min_passes: int = 0,
     start: DualState | ChainWeights | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
@@ -180,6 +181,7 @@ def solve(
 ) -> Solution:
     """Minimise P until the duality gap is at most tol * P; warns when max_passes come first.
 
+    min_passes  at least so many, from however good a start
     start  dual variables of an earlier solution for the same examples; targets and C_i may have changed.  Or weights
            that are near to the solution, from which the first labellings are taken
     watch  called with every record of the history
@@ -191,12 +193,13 @@ def solve(
     elif bench is None and isinstance(start, DualState) and start.differs(problem):
         for _ in range(SWEEPS):
             work.sweep(work.everyone)
-    rng = np.random.default_rng(seed)
+    rng, min_passes = np.random.default_rng(seed), min(min_passes, max_passes)
     began, history = time.perf_counter(), list[Progress]()
     everyone, gap = work.everyone, np.where(problem.weight > 0, np.inf, 0.0)
     for passes in range(max_passes + 1):
         # gaps met along a pass are out of date, but tell when it is time to measure
-        if passes % FULL_EVERY == 0 or passes == max_passes or gap.sum() <= 1.5 * tol * work.primal():
+        ready = passes >= min_passes and (passes == min_passes > 0 or gap.sum() <= 1.5 * tol * work.primal())
+        if passes % FULL_EVERY == 0 or passes == max_passes or ready:
             work.refresh()
             gap[everyone] = work.look(everyone)
             dual = work.primal() - float(gap.sum())
@@ -206,7 +209,7 @@ def solve(
             history.append(Progress("pass", passes, primal, time.perf_counter() - began, total, details=details))
             if watch:
                 watch(history[-1])
-            if total <= tol * primal:
+            if total <= tol * primal and passes >= min_passes:
                 return Solution(work.state, history, "converged")
             if passes == max_passes:
                 break
@@ -263,6 +266,7 @@ class Workbench:
     """The arrays of one call of `solve`, and the things done with them."""
 
     scalable = True  # the objective can be had at scale * w
+    enough = 0.5  # the mass of a target from which on single mistakes are enough, as their losses add up
 
     def __init__(self, problem: Problem, start: DualState | None, n_jobs: int | None) -> None:
         self.problem, self.goal, self.n_jobs = problem, problem.goal, n_jobs
@@ -302,7 +306,7 @@ class Workbench:
         sets = self.state.sets
         spread(
             set_kernels.insert, which, self.rows, self.goal, sets, self.found, self.w.trans,
-            self.singly, full, n_jobs=self.n_jobs,
+            self.singly, self.enough, full, n_jobs=self.n_jobs,
         )  # fmt: skip
 
     def sweep(self, which: np.ndarray) -> None:

@@ -7,7 +7,7 @@ is h_s = L_s - w.psi_s, and w = sum_i C_i sum_s alpha_s psi_s.
 import numpy as np
 
 from semistruct.chain.kernels import equal, path_score, token_scores, viterbi
-from semistruct.compiled import kernel
+from semistruct.compiled import inlined, kernel
 from semistruct.solvers.set_kernels import append_slot, labellings, masses, slot_gram
 
 
@@ -40,9 +40,14 @@ def find_violators(which, rows, goal, sets, w, hinge, mean, found):
 
 @kernel
 def disagreement(here):
-    """The positions where the labellings `here` (n, T) are not all equal, and the steps that touch them."""
+    """Where the labellings `here` (n, T) differ from the first one.
+
+    where, edges  the positions where not all are equal, and the steps that touch them
+    spans (n, 4)  the entries of `where` between which labelling s differs, spans[s, 0]:spans[s, 1], and of `edges`
+    """
     n, T = here.shape
     where, edges = np.empty(T, np.int64), np.empty(T, np.int64)
+    spans = np.zeros((n, 4), np.int64)
     p = e = 0
     before = False
     for t in range(T):
@@ -50,7 +55,11 @@ def disagreement(here):
         for s in range(1, n):
             if here[s, t] != here[0, t]:
                 differs = True
-                break
+                if spans[s, 1] == 0:
+                    spans[s, 0] = p
+                    spans[s, 2] = e
+                spans[s, 1] = p + 1
+                spans[s, 3] = e + (2 if t > 0 else 1)
         if differs:
             where[p] = t
             p += 1
@@ -58,22 +67,31 @@ def disagreement(here):
             edges[e] = t
             e += 1
         before = differs
-    return where[:p], edges[:e]
+    for s in range(n):
+        spans[s, 3] = min(spans[s, 3], e)
+    return where[:p], edges[:e], spans
 
 
 @kernel
-def slot_values(a, rows, w, here, loss, where, edges, h):
-    """h[s], up to a constant that all slots share; only positions where they differ are scored."""
-    U = np.empty((len(where), w.tokens.shape[1]))
+def slot_values(a, rows, w, here, loss, where, edges, spans, h):
+    """h[s]; only positions where the labellings differ are scored."""
+    Y, target = w.tokens.shape[1], here[0]
+    U, base = np.empty((len(where), Y)), np.empty(len(edges))
     for p in range(len(where)):
         token_scores(rows.indptr, rows.indices, rows.values, w.tokens, a + where[p], U[p : p + 1])
+        right = U[p, target[where[p]]]
+        for y in range(Y):
+            U[p, y] -= right
+    for e in range(len(edges)):
+        t = edges[e]
+        base[e] = w.step[rows.kind[a + t], target[t - 1], target[t]]
     for s in range(len(here)):
-        v = loss[s]
-        for p in range(len(where)):
-            v += U[p, here[s, where[p]]]
-        for e in range(len(edges)):
+        path, v = here[s], loss[s]
+        for p in range(spans[s, 0], spans[s, 1]):
+            v += U[p, path[where[p]]]
+        for e in range(spans[s, 2], spans[s, 3]):
             t = edges[e]
-            v += w.step[rows.kind[a + t], here[s, t - 1], here[s, t]]
+            v += w.step[rows.kind[a + t], path[t - 1], path[t]] - base[e]
         h[s] = v
 
 
@@ -111,32 +129,59 @@ def balance(h, alpha, gram, C, tol, max_pairs):
     return first
 
 
+@inlined
+def add_step(w, k, y, z, amount):
+    """Add to the weight of a step of kind k."""
+    w.trans[0, y, z] += amount
+    for m in range(w.trans.shape[0]):
+        w.step[m, y, z] += amount
+    if k > 0:
+        w.trans[k, y, z] += amount
+        w.step[k, y, z] += amount
+
+
 @kernel
-def move_weights(a, rows, w, here, change, where, edges):
-    """w -= sum_s change[s] * f(x, y_s) for changes that sum to zero, where the labellings differ."""
-    K, Y = w.trans.shape[:2]
-    stride = 0 if len(rows.values) == 1 else 1
-    moved = np.zeros(Y)
+def move_tokens(a, rows, tokens, here, change, changed, where):
+    """tokens += sum_s change[s] * the token part of psi_s, over the slots `changed`."""
+    Y, stride = tokens.shape[1], 0 if len(rows.values) == 1 else 1
+    moved, touched, seen = np.empty(Y), np.empty(Y, np.int64), np.full(Y, -1)
     for t in where:
-        for y in range(Y):
-            moved[y] = 0.0
-        for s in range(len(here)):
-            moved[here[s, t]] -= change[s]
-        for j in range(rows.indptr[a + t], rows.indptr[a + t + 1]):
-            f, v = rows.indices[j], rows.values[j * stride]
-            for y in range(Y):
-                w.tokens[f, y] += v * moved[y]
-    for s in range(len(here)):
-        if change[s] == 0:
-            continue
-        for t in edges:
-            k, y, z = rows.kind[a + t], here[s, t - 1], here[s, t]
-            w.trans[0, y, z] -= change[s]
-            for m in range(K):
-                w.step[m, y, z] -= change[s]
-            if k > 0:
-                w.trans[k, y, z] -= change[s]
-                w.step[k, y, z] -= change[s]
+        n, right, total = 0, here[0, t], 0.0
+        for s in changed:
+            y = here[s, t]
+            if y != right:
+                if seen[y] != t:
+                    touched[n], seen[y], moved[y] = y, t, 0.0
+                    n += 1
+                moved[y] -= change[s]
+                total += change[s]
+        begin, end = rows.indptr[a + t], rows.indptr[a + t + 1]
+        if n == 1:
+            y = touched[0]
+            for j in range(begin, end):
+                f, v = rows.indices[j], rows.values[j * stride] * total
+                tokens[f, right] += v
+                tokens[f, y] -= v
+        elif n > 1:
+            touched[n], moved[right] = right, total
+            for q in range(n + 1):
+                y, m = touched[q], moved[touched[q]]
+                for j in range(begin, end):
+                    tokens[rows.indices[j], y] += rows.values[j * stride] * m
+
+
+@kernel
+def move_weights(a, rows, w, here, change, where, edges, spans):
+    """w += sum_s change[s] * psi_s."""
+    target, changed = here[0], np.flatnonzero(change)
+    move_tokens(a, rows, w.tokens, here, change, changed, where)
+    for s in changed:
+        path = here[s]
+        for e in range(spans[s, 2], spans[s, 3]):
+            t = edges[e]
+            if path[t] != target[t] or path[t - 1] != target[t - 1]:
+                add_step(w, rows.kind[a + t], target[t - 1], target[t], change[s])
+                add_step(w, rows.kind[a + t], path[t - 1], path[t], -change[s])
 
 
 @kernel
@@ -149,15 +194,15 @@ def improve(which, rows, goal, sets, w, tol, max_pairs, apart):
             continue
         here = labellings(sets, i, rows.offsets[i + 1] - a, n)
         alpha, loss = masses(sets, i, n)
-        where, edges = disagreement(here)
+        where, edges, spans = disagreement(here)
         h, change = np.empty(n), alpha.copy()
-        slot_values(a, rows, w, here, loss, where, edges, h)
+        slot_values(a, rows, w, here, loss, where, edges, spans, h)
         first = balance(h, alpha, slot_gram(sets, i), C, tol, max_pairs)
         apart[i] = C * first
         if first > tol:
             for s in range(n):
                 change[s] = C * (alpha[s] - change[s])
-            move_weights(a, rows, w, here, change, where, edges)
+            move_weights(a, rows, w, here, change, where, edges, spans)
 
 
 @kernel
@@ -187,5 +232,5 @@ def rebase(rows, goal, old_weight, sets, w, trial):
             here = labellings(sets, i, T, n)
             change = C * alpha
             change[0] = -np.sum(change[1:])
-            where, edges = disagreement(here)
-            move_weights(a, rows, w, here, change, where, edges)
+            where, edges, spans = disagreement(here)
+            move_weights(a, rows, w, here, change, where, edges, spans)

@@ -247,11 +247,12 @@ def offer(i, rows, goal, sets, path, trial, full):
 
 
 @kernel
-def insert(which, rows, goal, sets, found, trans, singly, full):
+def insert(which, rows, goal, sets, found, trans, singly, enough, full):
     """Put the labellings `found` into the working sets, and, if `singly`, each of their stretches of wrong labels.
 
     Losses and psi of the stretches add up to those of the whole, so that with them a working set can weigh each mistake
-    by itself.  Marks in full (n,) the examples that have no room.
+    by itself.  Where the target has more mass than `enough` to give to all of them, they do without the whole.  Marks
+    in full (n,) the examples that have no room.
 
     trans  tables of steps, for their shape
     """
@@ -261,7 +262,8 @@ def insert(which, rows, goal, sets, found, trans, singly, full):
         path, target, T = found[a:b], goal.target[a:b], b - a
         drop_empty(i, T, sets)
         full[i] = False
-        offer(i, rows, goal, sets, path, trial, full)
+        if not singly or sets.alpha[sets.slot_start[i]] <= enough:
+            offer(i, rows, goal, sets, path, trial, full)
         if not singly:
             continue
         alone, begin = path.copy(), 0
