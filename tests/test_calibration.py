@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from scipy.stats import binom
 
 from semistruct import CRF, HMM, SSVM, AnnealedSSVM, Rules, load, make_citations
+from semistruct.batch import UNKNOWN
 from semistruct.calibration.calibration import Calibration, Standing
 from semistruct.calibration.cases import LEVELS, Cases, Scores, blocks_of, cases, soft_least
 from semistruct.calibration.curves import KINDS, LOG_ODDS, MARGINS, PRIORS, Curve, Prior, fit
@@ -20,9 +21,10 @@ from semistruct.calibration.promises import CONFIDENCE, Record, keeps, needed
 from semistruct.calibration.reliability import by_chance, calibration_error, coverage, reliability
 from semistruct.errors import ModelError, ParameterError
 from semistruct.fitting.calibrating import ONE_PART, PARTS, parts_of
+from semistruct.fitting.learners import BRIEF_GAP, BRIEF_PASSES, MarginLearner
 from semistruct.labels import spans
 from semistruct.rules import AtMostOnce, StartsWith, Words
-from strategies import seeds
+from strategies import random_problem, seeds
 
 RULES = Rules([StartsWith("author"), AtMostOnce()])
 TRAIN, TEST = make_citations(24), make_citations(12, seed=5)
@@ -276,6 +278,22 @@ def test_one_label_leaves_what_other_data_tell():
     assert 0 <= model.confidence(TEST.tokens[:1], by="sequence")[0] <= 1
     with pytest.raises(ParameterError, match="too few labels to promise anything: it takes at least 299 held-out"):
         model.promise(0.99)
+
+
+@pytest.mark.parametrize("hidden", [0, 3])
+def test_models_without_a_part_are_brief_but_forget_their_start(hidden):
+    problem = random_problem(0, n=12, max_T=4, n_features=6)
+    batch, known = problem.batch, problem.target.copy()
+    known[:hidden] = UNKNOWN
+    learner = MarginLearner(problem.n_labels, 0.01, 1000, 0, 1)
+    rest = np.where(np.arange(12) < 4, 0.0, 1.0)
+    whole = learner.learn(batch, known, np.ones(12))
+    brief = learner.brief().learn(batch, known, rest, rough=True, start=whole.start)
+    last = brief.history[-1]
+    assert brief.stop == "converged"
+    assert last.gap <= BRIEF_GAP * last.objective
+    assert last.count == BRIEF_PASSES or hidden  # with labels to fill in there are rounds anyway
+    assert learner.learn(batch, known, rest, rough=True, start=whole.start).history[-1].count < BRIEF_PASSES
 
 
 def test_partly_labelled_sequences_are_not_held_out():

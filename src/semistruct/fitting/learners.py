@@ -21,8 +21,9 @@ from semistruct.solvers import crf, sdm
 from semistruct.solvers.sdm import DualState, Problem, Solution
 
 MARGIN_C, LIKELIHOOD_C = 0.5, 1.0  # the default C of methods that learn margins, and likelihoods
-ROUGH_GAP = 0.05  # the relative gap when C is chosen and for held-out models, unless `tol` is larger
+ROUGH_GAP = 0.05  # the relative gap when C is chosen, unless `tol` is larger
 ROUGH_FALL = 1e-3  # and the relative fall of the objective, for likelihoods
+BRIEF_GAP, BRIEF_PASSES = 0.2, 10  # for held-out models, at least so many passes, which make them forget their start
 FILL_TOL = 0.1  # the relative gap at which unknown labels are filled in for a start
 COMPLETIONS = 10  # rounds of filling in unknown labels and learning again
 
@@ -93,6 +94,11 @@ class MarginLearner:
     seed: int
     n_jobs: int | None = None
     watch: Watch | None = None
+    min_passes: int = 0
+
+    def brief(self) -> MarginLearner:
+        """For models that start from one that knows some sequences too many, and are only asked about these."""
+        return replace(self, tol=max(self.tol, BRIEF_GAP), min_passes=BRIEF_PASSES)
 
     def resume(self, arrays: dict[str, np.ndarray]) -> DualState | None:
         """Where to start from, given the arrays of an earlier `DualState`; None if there are none."""
@@ -111,7 +117,7 @@ class MarginLearner:
         bench: sdm.Bench | None = None,
     ) -> Solution:
         """Train on complete labels."""
-        limits: dict[str, Any] = {"tol": tol or self.tol, "max_passes": self.max_passes}
+        limits: dict[str, Any] = {"tol": tol or self.tol, "max_passes": self.max_passes, "min_passes": self.min_passes}
         how: dict[str, Any] = {"seed": self.seed, "n_jobs": self.n_jobs, "watch": self.watch}
         return sdm.solve(problem, **limits, **how, start=start, bench=bench)
 
@@ -145,9 +151,10 @@ class MarginLearner:
         """In turns, unknown labels are filled in to agree with the known ones, and the model learns from all."""
         cost, tol = (known != UNKNOWN).astype(np.int8), max(ROUGH_GAP, self.tol) if rough else self.tol
         target, complete = filled(batch, known), bool(cost.all())
+        learner = self if complete else replace(self, min_passes=0)  # each round starts from the one before
         for level in (tol,) if complete else (max(tol, FILL_TOL), tol):
             for _ in range(COMPLETIONS):
-                solution = self.solve(Problem(batch, self.n_labels, target, weight, cost), tol=level, start=start)
+                solution = learner.solve(Problem(batch, self.n_labels, target, weight, cost), tol=level, start=start)
                 start = solution.state
                 better = target if complete else decode(batch, solution.chain, known=known, n_jobs=self.n_jobs)[0]
                 if np.array_equal(better, target):

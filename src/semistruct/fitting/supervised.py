@@ -116,7 +116,7 @@ class SupervisedMethod(SequenceLabeller):
                 whole = [i for i, row in enumerate(y) if None not in row]
                 n_parts = PARTS if dev is None else FEW_PARTS
                 parts = [np.array(whole)[part] for part in parts_of(len(whole), seed, n_parts)]
-                quiet = self.learner(len(labels))
+                quiet = self.learner(len(labels)) if len(parts) == 1 else self.brief_learner(len(labels))
                 found = learned_without(quiet, batch, known, self.C_ * weight, parts, learned.start)
             for part, chain in found:
                 yield Asked.of(Model(labels, encoder, chain), (X, y), part.tolist())
@@ -132,3 +132,7 @@ class SupervisedMethod(SequenceLabeller):
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> Learner:
         raise NotImplementedError
+
+    def brief_learner(self, n_labels: int) -> Learner:
+        """For models without a part of the sequences, which start from one that has learned from it."""
+        return self.learner(n_labels)

@@ -57,3 +57,6 @@ class SSVM(SupervisedMethod):
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> MarginLearner:
         return MarginLearner(n_labels, self.tol, self.max_passes, seed_from(self.random_state), self.n_jobs, watch)
+
+    def brief_learner(self, n_labels: int) -> MarginLearner:
+        return self.learner(n_labels).brief()
