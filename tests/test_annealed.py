@@ -40,6 +40,7 @@ from semistruct.errors import DataError, ParameterError, RuleWarning
 from semistruct.fitting.annealing import anneal
 from semistruct.fitting.explanation import LEARNED
 from semistruct.fitting.learners import MARGIN_C
+from semistruct.fitting.margin import START_TOL
 from semistruct.fitting.points import Judge
 from semistruct.fitting.trust import Trust
 from semistruct.methods.annealed import PRINTED, RELATIVE
@@ -77,7 +78,7 @@ def test_threads_do_not_change_the_result():
 
 
 def test_unlabelled_data_and_rules_help(fitted):
-    alone = SSVM(features=SHORT["features"]).fit(*LABELLED)
+    alone = SSVM(tol=START_TOL, features=SHORT["features"]).fit(*LABELLED)
     worth = 0.05  # measured: 0.2
     assert fitted.score(*HELD_OUT) > alone.score(*HELD_OUT) + worth
 
@@ -206,7 +207,7 @@ def test_partly_labelled_sequences_weigh_as_labelled_ones():
 @pytest.mark.parametrize("rules", [None, CITATIONS])
 def test_without_unlabelled_data_it_is_the_supervised_machine(pool, rules):
     model = fit(*LABELLED, pool=pool, params={"rules": rules, "C": 0.7})
-    alone = SSVM(C=0.7, features=SHORT["features"], rules=rules).fit(*LABELLED)
+    alone = SSVM(C=0.7, tol=START_TOL, features=SHORT["features"], rules=rules).fit(*LABELLED)
     same_weights(model, alone)
     assert model.labels_ == model.history_ == []
     assert len(model.path_) == 1
@@ -331,7 +332,7 @@ def test_the_model_is_that_of_the_chosen_point(monkeypatch, point):
     model = on_citations()
     monkeypatch.undo()
     if point == 0:
-        alone = SSVM(features=SHORT["features"], rules=CITATIONS).fit(*LABELLED)
+        alone = SSVM(tol=START_TOL, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED)
         same_weights(model, alone)
         assert model.labels_ == alone.predict(UNLABELLED)
         assert model.explanation_["moved"] == model.explanation_["causes"] == []
@@ -369,7 +370,7 @@ def test_known_mistakes_are_wrong_labels_and_broken_rules():
 def test_breaches_of_functions_are_known_mistakes():
     rules = Rules([Function(long_titles, high=0.0, weight=0.01), Function(long_titles, level="corpus", high=0.0)])
     model = fit(*LABELLED, pool=UNLABELLED[:10], params={"rules": rules, "rounds": 1})
-    start = SSVM(C=model.C_, features=SHORT["features"]).fit(*LABELLED)
+    start = SSVM(C=model.C_, tol=START_TOL, features=SHORT["features"]).fit(*LABELLED)
     broken = sum(row.count("title") > 12 for row in start.predict(UNLABELLED[:10]))
     wrong = (1 - start.score(*LABELLED)) * sum(map(len, LABELLED[0]))
     assert broken > 0
@@ -383,7 +384,7 @@ def test_unlabelled_data_that_hurts_is_left_alone():
     """Nine of ten tokens are no dates; the supervised model is kept, and its labels."""
     params = {"rules": FALSE, "schedule": [10.0, 100.0]}
     model = fit(*LABELLED, pool=UNLABELLED, params=params)
-    alone = SSVM(features=SHORT["features"], rules=FALSE).fit(*LABELLED)
+    alone = SSVM(tol=START_TOL, features=SHORT["features"], rules=FALSE).fit(*LABELLED)
     assert chosen(model) == 0
     same_weights(model, alone)
     assert model.labels_ == alone.predict(UNLABELLED)
@@ -398,9 +399,9 @@ def test_unlabelled_data_that_hurts_is_left_alone():
 
 
 def test_the_explanation_is_a_recount(fitted):
-    alone = SSVM(features=SHORT["features"]).fit(*LABELLED)
+    alone = SSVM(tol=START_TOL, features=SHORT["features"]).fit(*LABELLED)
     names, told = fitted.classes_, fitted.explanation_
-    before = SSVM(features=SHORT["features"], rules=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
+    before = SSVM(tol=START_TOL, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
     assert alone.classes_ != names  # the rules bring in labels
     broke, breaks = (
         [
@@ -432,7 +433,7 @@ def test_known_labels_have_not_moved():
     """The supervised model hardly learns from the partly labelled sequence and would say otherwise."""
     y, weight = [Y[0], ["date", None, None, None], *Y[2:]], [1, 1e-6, 1, 1]
     model = fit(X, y, pool=POOL, sample_weight=weight, params={"select": "last"})
-    assert SSVM(features=SHORT["features"]).fit(X, y, sample_weight=weight).predict(X)[1][0] == "author"
+    assert SSVM(tol=START_TOL, features=SHORT["features"]).fit(X, y, sample_weight=weight).predict(X)[1][0] == "author"
     assert {"from": "author", "to": "date"} not in [
         {k: row[k] for k in ("from", "to")} for row in model.explanation_["moved"]
     ]
@@ -448,7 +449,7 @@ def test_the_history_counts_switches_and_broken_rules():
     assert_allclose(
         matches[-1]["penalty"], penalty_of(CITATIONS, UNLABELLED, model.labels_, model.classes_), rtol=ROUNDING, atol=0
     )
-    before = SSVM(features=SHORT["features"], rules=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
+    before = SSVM(tol=START_TOL, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED).predict(UNLABELLED)
     first = on_citations({"rules": CITATIONS.softened(1000.0), "select": "last", "schedule": [1.0], "rounds": 1})
     moved = sum(a != b for g, p in zip(before, first.labels_, strict=True) for a, b in zip(g, p, strict=True))
     assert first.history_[0]["switched"] == moved > 0

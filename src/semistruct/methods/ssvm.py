@@ -27,7 +27,7 @@ class SSVM(SupervisedMethod):
     Parameters
     ----------
     C : weight of the losses, or "auto": the best of a grid on dev data, or by cross-validation
-    tol : the relative duality gap to reach; below 0.1 predictions hardly change
+    tol : the relative duality gap to reach; a smaller one hardly changes predictions
     max_passes : stop with a warning after this many passes over the data
     random_state : seed of the order in which examples are visited
     features, rules, n_jobs : as for all supervised methods
@@ -51,7 +51,7 @@ class SSVM(SupervisedMethod):
     checks: ClassVar[params.Checks] = {"max_passes": params.at_least_one}
 
     C: float | str = MARGIN_C
-    tol: float = 0.01
+    tol: float = 0.05
     max_passes: int = 1000
     random_state: int | np.random.RandomState | None = 0
 
