@@ -26,7 +26,7 @@ from semistruct.cli import main
 from semistruct.cli.ending import watched_output
 from semistruct.datasets import make_citations
 from semistruct.engines.shards import Shard, shard_of
-from semistruct.engines.sharing import SharedLearner, Sharing, rematch, shares
+from semistruct.engines.sharing import SharedLearner, Sharing, rematch, shares, worthwhile
 from semistruct.errors import DataError, EngineError, ParameterError
 from semistruct.fitting.annealing import MatchByScore
 from semistruct.fitting.learners import MarginLearner
@@ -89,6 +89,13 @@ def primal(problem, chain):
     worst = decode(problem.batch, chain, bonus=bonus, n_jobs=1)[1]
     own = decode(problem.batch, chain, known=problem.target, n_jobs=1)[1]
     return 0.5 * chain.norm2 + float(problem.weight @ (worst - own))
+
+
+@pytest.mark.parametrize(
+    ("n_open", "cores", "n"), [(1, 8, 1), (4999, 8, 1), (5000, 8, 2), (5000, 1, 1), (10**6, 100, 100)]
+)
+def test_small_pools_have_few_shards(n_open, cores, n):
+    assert worthwhile(n_open, cores) == n
 
 
 def test_shards_have_every_sequence_once_and_open_ones_each():

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from semistruct.engines.shards import AnyMatcher, Shard, shard_of
-from semistruct.engines.sharing import SharedLearner, Sharing, rematch, shares
+from semistruct.engines.sharing import SharedLearner, Sharing, rematch, shares, worthwhile
 from semistruct.errors import EngineError, ParameterError, quoted
 from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.task import Task
@@ -206,12 +206,12 @@ class Actors:
 def shared(
     engine: str, actors: int | None, task: Task, learner: MarginLearner, match: AnyMatcher
 ) -> Iterator[tuple[SharedLearner, Sharing | AnyMatcher]]:
-    """How to learn and to match a task with actors, by default one for each core of the cluster."""
+    """How to learn and to match a task with actors, by default as many as are worthwhile."""
     with connected(engine) as ray:
         cores = int(ray.cluster_resources().get("CPU", 1))
         if actors is not None and actors > cores:
             raise EngineError(f"actors={actors}: there are only {cores} cores, and each actor needs one")
-        own = shares(task, actors or cores)
+        own = shares(task, actors or worthwhile(task.n_open, cores))
         rules = Rules([*task.tables.rules, *task.tables.functions], task.labels)
         sharing = Sharing(task, own, Actors(ray, task, own, rules, replace(match, n_jobs=1)), match)
         yield SharedLearner(**vars(learner), sharing=sharing), rematch(sharing)

@@ -33,6 +33,17 @@ class Members(Protocol):
         ...
 
 
+SHARD = 2500  # open sequences: with fewer in each shard, learning takes many rounds
+
+
+def worthwhile(n_open: int, cores: int) -> int:
+    """How many shards to make of so many open sequences.
+
+    The fewer they are, the more each of them weighs, and the more rounds it takes until shards agree.
+    """
+    return max(1, min(cores, n_open // SHARD))
+
+
 def shares(task: Task, n: int) -> list[np.ndarray]:
     """The sequences of n shards, or of fewer if some would have no open one: labelled and open ones in equal parts."""
     n = max(1, min(n, task.n_open))
