@@ -54,6 +54,37 @@ def test_confidence_needs_all_labels(model, labels):
         model.confidence(X[:1], labels)
 
 
+# ---- labels in arrays
+
+IN_ARRAYS = {
+    "arrays of texts": lambda rows: [np.array(row) for row in rows],
+    "arrays of objects": lambda rows: [np.array(row, object) for row in rows],
+    "one array": lambda rows: np.array(rows),
+}
+
+
+@pytest.mark.parametrize("case", IN_ARRAYS)
+@pytest.mark.parametrize("method", [SSVM, CRF, AnnealedSSVM])
+def test_labels_in_arrays_are_as_good_as_lists(method, case):
+    tokens, rows = [["a", "b"], ["b", "c"], ["a", "c"]], [["p", "q"], ["q", "q"], ["p", "q"]]
+    others, arrays = [["a", "d"], ["d", "c"], ["a", "e"]], IN_ARRAYS[case](rows)
+    model = method(C=0.3).fit(tokens, arrays, dev=(others, arrays))
+    other = method(C=0.3).fit(tokens, rows, dev=(others, rows))
+    assert model.predict(tokens) == other.predict(tokens)
+    assert model.data_ == other.data_
+    assert model.score(tokens, arrays) == other.score(tokens, rows)
+
+
+def test_arrays_of_labels_may_have_unknown_ones():
+    model = SSVM(C=0.3).fit(X, [np.array(["p", None, "q"], object), None, np.array(["p", "q"])])
+    assert model.classes_ == ["p", "q"]
+
+
+def test_one_label_in_an_array_is_no_row_of_labels():
+    with pytest.raises(DataError, match="sequence 0 has 1 tokens but 'p'"):
+        SSVM().fit([["a"]], [np.array("p")])
+
+
 # ---- what is no list of sequences
 
 NO_SEQUENCES = {

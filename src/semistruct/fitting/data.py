@@ -60,16 +60,21 @@ def checked_dev(dev: Any) -> Pairs | None:
 
 
 def check_data(X: Any, y: Any, name: str = "training") -> tuple[list[Any], list[Any]]:
-    """X and y as lists, in which labels fit the tokens, and are strings or None."""
+    """X and y as lists, in which labels fit the tokens, and are strings or None; arrays of labels become lists."""
     if y is None:
         raise DataError(f"{name} data: there are no labels (y is None)")
-    X, y = sequences(X, name), listed(y, name)
+    X, y = sequences(X, name), [_plain(row) for row in listed(y, name)]
     if len(X) != len(y):
         raise DataError(f"{name} data: {len(X)} sequences but {len(y)} label lists")
     for i, (tokens, labels) in enumerate(zip(X, y, strict=True)):
         if labels is not None:
             check_labels(labels, len(tokens), f"{name} data: sequence {i} has ")
     return X, y
+
+
+def _plain(labels: Any) -> Any:
+    """The labels of a sequence as a list if they are an array, whose truth and `in` mean something else."""
+    return labels.tolist() if hasattr(labels, "tolist") else labels
 
 
 def origin(X: list[Any], y: list[Any], dev: Pairs | None, pool: list[Any] | None = None) -> dict[str, Any]:

@@ -53,8 +53,9 @@ class CaseCounter:
     """Counts the cases of rules in those of the sequences X, labelled y, that are fully labelled: `data`."""
 
     def __init__(self, X: Sequence[Any], y: Sequence[Sequence[str | None] | None]) -> None:
-        pairs = enumerate(zip(X, y, strict=True))
-        self.data = [Labelled(i, x, list(row)) for i, (x, row) in pairs if row and None not in row]
+        rows = [[] if row is None else list(row) for row in y]
+        pairs = enumerate(zip(X, rows, strict=True))
+        self.data = [Labelled(i, x, row) for i, (x, row) in pairs if row and None not in row]
 
     @cached_property
     def where(self) -> Occurrences:
