@@ -10,6 +10,7 @@ member names, sizes, checksums and shapes are checked before use.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import warnings
@@ -34,7 +35,7 @@ from semistruct.features import Encoder, Features, FeatureSet
 from semistruct.features.functions import TokenFunction, trusted_function
 from semistruct.features.templates import named_functions
 from semistruct.features.vectors import WordVectors
-from semistruct.files import replacing
+from semistruct.files import reason, replacing
 from semistruct.model import Model
 from semistruct.ranking.ranker import Ranker
 from semistruct.rules import Function, Rules
@@ -192,11 +193,15 @@ def _members(path: str | os.PathLike[str]) -> tuple[Any, dict[str, np.ndarray]]:
     except ModelError:
         raise
     except OSError as err:
-        raise ModelError(f"{path}: cannot read: {(err.strerror or str(err)).lower()}") from None
+        if err.errno == errno.EINVAL:  # the archive names a place before its beginning
+            raise ModelError(f"{path}: not a semistruct model, or damaged") from None
+        raise ModelError(f"{path}: cannot read: {reason(err)}") from None
     except (zipfile.BadZipFile, EOFError):
         raise ModelError(f"{path}: not a semistruct model, or damaged") from None
-    except (KeyError, ValueError, SafetensorError, zlib.error, RuntimeError, NotImplementedError) as err:
+    except (KeyError, ValueError, SafetensorError, RecursionError) as err:
         raise ModelError(f"{path}: the model is damaged ({err})") from None
+    except (zlib.error, RuntimeError):  # also of members that are encrypted, or packed in ways of later versions of zip
+        raise ModelError(f"{path}: the model is damaged: its content cannot be unpacked") from None
 
 
 def _check_weights(model: Model) -> None:
