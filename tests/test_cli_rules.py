@@ -124,7 +124,7 @@ def bad(home):
         "bad rules on data": ([home / "bad.yaml", "--on", data], "bad.yaml:4: present: weight: "),
         "missing data": ([rules, "--on", home / "none.tsv"], "none.tsv: cannot read: no such file"),
         "no labels": ([rules, "--on", home / "text.txt"], "text.txt: no sequence is fully labelled"),
-        "unknown label": ([home / "other.yaml", "--on", data], "other.yaml: rule 'starts with aa' in line 2: unknown "),
+        "unknown label": ([home / "other.yaml", "--on", data], "other.yaml:2: rule 'starts with aa': unknown "),
         "label column": ([rules, "--on", data, "--label-column", "x"], "--label-column is 'x'"),
     }
 

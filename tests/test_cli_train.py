@@ -315,7 +315,7 @@ WRONG = {
     "no such rules": (["-r", "OUT/none.yaml"], "there is no rules file"),
     "plot of another kind": (["-u", "POOL", "--plot", "OUT/x.doc"], "x.doc: a plot must be a .png or .svg file"),
     "plot nowhere": (["-u", "POOL", "--plot", "OUT/none/x.png"], "cannot write: no such folder"),
-    "unknown label": (["-u", "POOL", "-r", "OUT/odd.yaml"], "unknown label 'autor'; did you mean 'author'?"),
+    "unknown label": (["-u", "POOL", "-r", "OUT/odd.yaml"], "odd.yaml:2: rule 'starts with autor': unknown label"),
 }
 
 

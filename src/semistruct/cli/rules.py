@@ -59,7 +59,8 @@ def check(path: str, corpus: Corpus, n_examples: int) -> dict[str, Any]:
     try:
         found = check_rules(rules, corpus.tokens, corpus.labels, n_examples=n_examples).to_dict()
     except ParameterError as err:
-        raise DataError.at(path, None, str(err)) from None
+        has_place = str(err).startswith(f"{path}:")  # that of the rule
+        raise DataError(str(err) if has_place else f"{path}: {err}") from None
     except DataError as err:
         raise DataError.at(corpus.source, None, str(err)) from None
     for rule in found["rules"]:
@@ -98,10 +99,7 @@ def effects(path: str, model: Path, data: Path, reading: Reading) -> dict[str, A
     """What each rule does to the labels that a model gives to the sequences of a file."""
     rules, estimator = Rules.from_file(path), load_trusting(model, None)
     corpus = reading.cutting(estimator.tokens_).corpus(data)
-    try:
-        rules.check_labels(estimator.model_.labels)
-    except ParameterError as err:
-        raise DataError.at(path, None, str(err)) from None
+    rules.check_labels(estimator.model_.labels)
     gold = corpus.labels if corpus.label_set else None
     n_labelled = estimator.card_.get("data", {}).get("sequences", 1)
     found = effects_of(estimator.model_, rules, corpus.tokens, gold, n_labelled, estimator.n_jobs)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from semistruct.errors import ParameterError, quoted
+from semistruct.files import source_name
 from semistruct.rules.base import Rule, Term, unknown_label, weight_text
 from semistruct.rules.files import dump_rule, load_rules, parse_rules, read_rules
 from semistruct.rules.tables import RuleTables, compile_rules
@@ -28,7 +29,7 @@ class Rules:
     """
 
     def __init__(
-        self, rules: Iterable[Rule], labels: Iterable[str] | None = None, *, lines: tuple[int, ...] = ()
+        self, rules: Iterable[Rule], labels: Iterable[str] | None = None, *, places: tuple[str, ...] = ()
     ) -> None:
         if isinstance(rules, str | os.PathLike) or not isinstance(rules, Iterable):
             raise ParameterError(f"Rules({quoted(rules)}): expected rules; those of a file: Rules.from_file")
@@ -41,8 +42,8 @@ class Rules:
                 raise ParameterError(f"Rules: {quoted(rule)} is not a rule")
         expanded = [rule.expanded(self.labels) for rule in given]
         self.rules = tuple(rule for several in expanded for rule in several)
-        # where the rules stand in their file, if they are of one
-        self.lines = tuple(line for line, several in zip(lines, expanded, strict=False) for _ in several)
+        # the file and line of each rule, if they are of a file
+        self.places = tuple(place for place, several in zip(places, expanded, strict=False) for _ in several)
         if self.labels is not None:
             self.check_labels(self.labels)
 
@@ -50,7 +51,7 @@ class Rules:
     def from_file(cls, path: str | os.PathLike[str]) -> Rules:
         """Read a rules file, or one of those that come with semistruct by its name."""
         rules, labels, lines = read_rules(path)
-        return cls(rules, labels, lines=lines)
+        return cls(rules, labels, places=tuple(f"{source_name(path)}:{line}" for line in lines))
 
     @classmethod
     def from_text(cls, text: str, source: str = "<rules>") -> Rules:
@@ -58,7 +59,7 @@ class Rules:
         if not isinstance(text, str):
             raise ParameterError(f"Rules.from_text({quoted(text)}): expected a text in YAML")
         rules, labels, lines = parse_rules(text, source)
-        return cls(rules, labels, lines=lines)
+        return cls(rules, labels, places=tuple(f"{source}:{line}" for line in lines))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Rules:
@@ -102,15 +103,15 @@ class Rules:
             for i, (rule, weight) in enumerate(zip(self.rules, weights, strict=True))
             if weight > 0 or not rule.can_be_weighed
         ]
-        lines = tuple(self.lines[i] for _, i in found) if self.lines else ()
-        return Rules([rule for rule, _ in found], self.labels, lines=lines)
+        places = tuple(self.places[i] for _, i in found) if self.places else ()
+        return Rules([rule for rule, _ in found], self.labels, places=places)
 
     def check_labels(self, labels: Sequence[str]) -> None:
         """Refuse a rule that names a label which is not one of these."""
         for i, rule in enumerate(self.rules):
             for label in sorted(rule.all_mentioned() - set(labels)):
-                where = f" in line {self.lines[i]}" if self.lines else ""
-                raise ParameterError(f"rule {rule.text!r}{where}: {unknown_label(label, labels)}")
+                where = f"{self.places[i]}: " if self.places else ""
+                raise ParameterError(f"{where}rule {rule.text!r}: {unknown_label(label, labels)}")
 
     def terms(self, labels: Sequence[str]) -> list[tuple[Rule, Term]]:
         """Everything that the rules count, given all labels."""
