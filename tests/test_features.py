@@ -159,9 +159,10 @@ def test_named_clusters_are_taken_whole(tmp_path):
 
 def test_cluster_files_with_other_columns(tmp_path):
     file = tmp_path / "bad.tsv"
-    file.write_text("run\tverbs\nonly one\n", encoding="utf-8")
-    with pytest.raises(ParameterError, match="line 2 of the clusters has 1 columns"):
-        Features.of(f"cluster({file})")
+    for line, found in (("only one", "1 column"), ("a\tb\tc\td", "4 columns")):
+        file.write_text(f"run\tverbs\n\n{line}\n", encoding="utf-8")
+        with pytest.raises(DataError, match=f"^{file}:3: {found}, expected 2 or 3 with a TAB between them"):
+            Features.of(f"cluster({file})")
 
 
 # sequence templates ----------------------------------------------------------------------------------------
@@ -257,8 +258,12 @@ def test_windows(spec, window):
         ("prefix", "wrong number of arguments in 'prefix'"),
         ("lower(2)", r"wrong number of arguments in 'lower\(2\)'"),
         ("prefix(a)", r"prefix\(a\): expected a number or a range"),
-        ("lexicon(/no/such/file)", "cannot read '/no/such/file'"),
-        ("cluster", "cannot read ''"),
+        ("lexicon(/no/such/file)", r"^features: lexicon\(/no/such/file\): there is no file /no/such/file$"),
+        ("lexicon(/)", r"^features: lexicon\(/\): cannot read /: is a directory$"),
+        ("lexicon", r"lexicon: expected a file, as in lexicon\(names.txt\)"),
+        ("lexicon()", r"lexicon: expected a file, as in lexicon\(names.txt\)"),
+        ("cluster()[-1..1]", r"cluster: expected a file, as in cluster\(brown.tsv\)"),
+        ("vectors()", r"vectors: expected a file, as in vectors\(glove.txt\)"),
     ],
 )
 def test_feature_sets_that_cannot_be_read(features, message):
@@ -269,7 +274,7 @@ def test_feature_sets_that_cannot_be_read(features, message):
 def test_a_lexicon_that_is_not_text(tmp_path):
     file = tmp_path / "binary.txt"
     file.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ParameterError, match="cannot read"):
+    with pytest.raises(ParameterError, match=r"binary.txt is not UTF-8 text$"):
         Features.of(f"lexicon({file})")
 
 

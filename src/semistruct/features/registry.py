@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 Make = TypeVar("Make", bound=Callable[..., Any])
-Read = Callable[[list[str]], dict[str, str]]
+Read = Callable[[list[str], str], dict[str, str]]
 
 WORDS: dict[str, Callable[..., Any]] = {}
 """Templates that look at one word."""
@@ -18,7 +18,7 @@ STEPS: dict[str, Callable[..., Any]] = {}
 """Kinds of steps: the arguments of steps(...)."""
 
 FILES: dict[str, Read] = {}
-"""What reads the lines of the file that a template names."""
+"""What makes a table of the lines of the file that a template names, and of its name for messages."""
 
 SHIPPED: dict[str, Callable[[], dict[str, str]]] = {}
 """What gives the table of a template whose table comes with semistruct."""

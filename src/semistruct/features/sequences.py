@@ -165,9 +165,9 @@ def _last_sign(tokens: list[Token]) -> list[str]:
     return out
 
 
-def read_lexicon(lines: list[str]) -> dict[str, str]:
+def read_lexicon(lines: list[str], source: str) -> dict[str, str]:
     """One phrase per line, tokens separated by blanks, case ignored."""
-    return {" ".join(line.lower().split()): "" for line in lines}
+    return {" ".join(line.lower().split()): "" for line in lines if line.strip()}
 
 
 @template(SEQUENCES, read_lexicon)

@@ -29,6 +29,7 @@ FURTHER = ("python", "vectors", "steps")  # templates that give no values of wor
 FeatureSet = str | Sequence[str | Callable[..., Any]]
 """What users give: the name of a set, a template, or a list of these and of functions."""
 
+EXAMPLES = {"lexicon": "names.txt", "cluster": "brown.tsv", "vectors": "glove.txt"}  # of arguments, for messages
 FARTHEST = 1000  # tokens away that a window may look at
 
 SETS: dict[str, tuple[str, ...]] = {
@@ -70,13 +71,11 @@ class Features:
         for spec in specs:
             name, args, _ = parse(spec)
             if name in FILES:
-                found.resources[f"{name}({args})"] = FILES[name](_lines(spec, args))
+                found.resources[f"{name}({args})"] = FILES[name](_lines(name, args), args)
             elif name in SHIPPED and args:
                 raise ParameterError(f"features: wrong number of arguments in {quoted(spec)}")
             elif name in SHIPPED:
                 found.resources[f"{name}()"] = SHIPPED[name]()
-            elif name == "vectors" and not args:
-                raise ParameterError("features: vectors: expected a file, as in vectors(glove.txt)")
             elif name == "vectors":
                 found.vectors[f"{name}({args})"] = WordVectors.read(args)
             elif name == "python":
@@ -154,6 +153,8 @@ def parse(spec: str) -> tuple[str, str, range]:
         )
     if name == "steps" and args not in STEPS:
         raise ParameterError(f"features: steps({args}) is unknown; there are {', '.join(STEPS)}")
+    if (name in FILES or name == "vectors") and not args:
+        raise ParameterError(f"features: {name}: expected a file, as in {name}({EXAMPLES.get(name, 'FILE')})")
     if match["low"] is None:
         return name, args, range(1)
     if name not in WORDS and name != "vectors":
@@ -166,9 +167,14 @@ def parse(spec: str) -> tuple[str, str, range]:
     return name, args, range(low, high + 1)
 
 
-def _lines(spec: str, path: str) -> list[str]:
+def _lines(name: str, path: str) -> list[str]:
+    """The lines of the file that a template names."""
+    where = f"features: {name}({path}):"
     try:
-        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as err:
-        raise ParameterError(f"features: {spec}: cannot read {path!r}: {err}") from None
-    return [line for line in lines if line.strip()]
+        return Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except FileNotFoundError:
+        raise ParameterError(f"{where} there is no file {path}") from None
+    except UnicodeDecodeError:
+        raise ParameterError(f"{where} {path} is not UTF-8 text") from None
+    except OSError as err:
+        raise ParameterError(f"{where} cannot read {path}: {(err.strerror or str(err)).lower()}") from None
