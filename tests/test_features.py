@@ -246,7 +246,8 @@ def test_windows(spec, window):
         ("papre", "did you mean 'paper'"),
         ("zzzzz", "there is no template or feature set 'zzzzz'; there are default, paper, identity, hmm, word,"),
         ("lower[", r"cannot read 'lower\['"),
-        ("Lower", "cannot read 'Lower'"),
+        ("Lower", "there is no template or feature set 'Lower'; did you mean 'lower'"),
+        ("Kinds[-1..1]", "there is no template or feature set 'Kinds'; did you mean 'kinds'"),
         ("lower[1..-1]", r"the window of 'lower\[1..-1\]' is empty"),
         ("begin[-1..1]", "begin looks at the whole sequence and takes no window"),
         ("steps(punctuation)[0]", "takes no window"),
@@ -255,8 +256,12 @@ def test_windows(spec, window):
         ("lower[-1..9999999]", "reaches farther than 1000 tokens"),
         (["lower", "lower[-1..1]"], "lower is listed twice"),
         (["begin", " begin"], "begin is listed twice"),
-        ("prefix", "wrong number of arguments in 'prefix'"),
-        ("lower(2)", r"wrong number of arguments in 'lower\(2\)'"),
+        ("prefix", r"^features: prefix: expected lengths, as in prefix\(2-4\)$"),
+        ("coresuffix()", r"^features: coresuffix: expected lengths, as in coresuffix\(2-4\)$"),
+        ("column", r"^features: column: expected a number, as in column\(1\)$"),
+        ("lower(2)", r"^features: lower\(2\): lower takes no argument$"),
+        ("corelower(2)", r"^features: corelower\(2\): corelower takes no argument$"),
+        ("begin(x)", r"^features: begin\(x\): begin takes no argument$"),
         ("prefix(a)", r"prefix\(a\): expected a number or a range"),
         ("lexicon(/no/such/file)", r"^features: lexicon\(/no/such/file\): there is no file /no/such/file$"),
         ("lexicon(/)", r"^features: lexicon\(/\): cannot read /: is a directory$"),
@@ -269,6 +274,12 @@ def test_windows(spec, window):
 def test_feature_sets_that_cannot_be_read(features, message):
     with pytest.raises(ParameterError, match=message):
         Features.of(features)
+
+
+@pytest.mark.parametrize("name", ["lower", "corelower", "kinds", "begin"])
+def test_empty_brackets_are_as_good_as_none(name):
+    with pytest.raises(ParameterError, match=f"{name} is listed twice"):
+        Features.of([name, f"{name}()"])
 
 
 def test_a_lexicon_that_is_not_text(tmp_path):

@@ -50,5 +50,5 @@ def test_a_model_goes_on_with_the_lists_it_was_learned_with(tmp_path, monkeypatc
 
 
 def test_kinds_take_no_argument():
-    with pytest.raises(ParameterError, match=r"wrong number of arguments in 'kinds\(names.txt\)'"):
+    with pytest.raises(ParameterError, match=r"features: kinds\(names.txt\): kinds takes no argument"):
         Features.of("kinds(names.txt)")

@@ -1,7 +1,7 @@
 """Feature sets as short texts: `lower[-1..1]`, `suffix(2-4)`, `lexicon(names.txt)`.
 
     name            a template of `words`, `sequences` or `steps`; or python, vectors
-    (argument)      what it needs: lengths, a column, a file, a function
+    (argument)      what it needs: lengths, a column, a file, a function; () is as good as nothing
     [a..b]          the positions to look at, relative to the token; only for templates of `words` and for vectors;
                     default: [0..0]
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +24,16 @@ from semistruct.features.functions import TokenFunction, found_function, text_of
 from semistruct.features.registry import FILES, SEQUENCES, SHIPPED, STEPS, WORDS
 from semistruct.features.vectors import WordVectors
 
-SPEC = re.compile(r"(?P<name>[a-z]+)(?:\((?P<args>.*)\))?(?:\[(?P<low>-?\d+)(?:\.\.(?P<high>-?\d+))?\])?")
+SPEC = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<args>.*)\))?(?:\[(?P<low>-?\d+)(?:\.\.(?P<high>-?\d+))?\])?")
 
 FURTHER = ("python", "vectors", "steps")  # templates that give no values of words or sequences
 FeatureSet = str | Sequence[str | Callable[..., Any]]
 """What users give: the name of a set, a template, or a list of these and of functions."""
 
-EXAMPLES = {"lexicon": "names.txt", "cluster": "brown.tsv", "vectors": "glove.txt"}  # of arguments, for messages
+EXAMPLES = {  # of arguments, for messages
+    "lexicon": "names.txt", "cluster": "brown.tsv", "vectors": "glove.txt", "prefix": "2-4", "suffix": "2-4",
+    "column": "1",
+}  # fmt: skip
 FARTHEST = 1000  # tokens away that a window may look at
 
 SETS: dict[str, tuple[str, ...]] = {
@@ -72,8 +76,6 @@ class Features:
             name, args, _ = parse(spec)
             if name in FILES:
                 found.resources[f"{name}({args})"] = FILES[name](_lines(name, args), args)
-            elif name in SHIPPED and args:
-                raise ParameterError(f"features: wrong number of arguments in {quoted(spec)}")
             elif name in SHIPPED:
                 found.resources[f"{name}()"] = SHIPPED[name]()
             elif name == "vectors":
@@ -91,21 +93,18 @@ class Features:
             needs_table = name in FILES or name in SHIPPED
             given: tuple[Any, ...] = (self.resources[f"{name}({args})"],) if needs_table else (args,) if args else ()
             label = f"{name}({Path(args).stem if name in FILES or name == 'vectors' else args})" if args else name
-            try:
-                if name == "steps":
-                    out.step, out.n_kinds = STEPS[args]()
-                elif label in out.labels:
-                    raise ParameterError(f"features: {label} is listed twice; use one window instead")
-                elif name == "vectors":
-                    out.vectors.append((label, window, self.vectors[f"{name}({args})"]))
-                elif name == "python":
-                    out.functions.append((label, self.functions[args]))
-                elif name in WORDS:
-                    out.words.append((label, window, WORDS[name](*given)))
-                else:
-                    out.sequences.append((label, SEQUENCES[name](*given)))
-            except TypeError:
-                raise ParameterError(f"features: wrong number of arguments in {quoted(spec)}") from None
+            if name == "steps":
+                out.step, out.n_kinds = STEPS[args]()
+            elif label in out.labels:
+                raise ParameterError(f"features: {label} is listed twice; use one window instead")
+            elif name == "vectors":
+                out.vectors.append((label, window, self.vectors[f"{name}({args})"]))
+            elif name == "python":
+                out.functions.append((label, self.functions[args]))
+            elif name in WORDS:
+                out.words.append((label, window, WORDS[name](*given)))
+            else:
+                out.sequences.append((label, SEQUENCES[name](*given)))
         return out
 
 
@@ -153,8 +152,7 @@ def parse(spec: str) -> tuple[str, str, range]:
         )
     if name == "steps" and args not in STEPS:
         raise ParameterError(f"features: steps({args}) is unknown; there are {', '.join(STEPS)}")
-    if (name in FILES or name == "vectors") and not args:
-        raise ParameterError(f"features: {name}: expected a file, as in {name}({EXAMPLES.get(name, 'FILE')})")
+    _check_argument(name, args)
     if match["low"] is None:
         return name, args, range(1)
     if name not in WORDS and name != "vectors":
@@ -165,6 +163,25 @@ def parse(spec: str) -> tuple[str, str, range]:
     if low > high:
         raise ParameterError(f"features: the window of {quoted(spec)} is empty")
     return name, args, range(low, high + 1)
+
+
+def _check_argument(name: str, args: str) -> None:
+    """Refuse an argument of a template that takes none, and none for one that needs it."""
+    if name in ("python", "steps"):
+        return  # these say more about theirs
+    taken = ["file"] if name in FILES or name == "vectors" else _parameters(name)
+    if args and not taken:
+        raise ParameterError(f"features: {name}({args}): {name} takes no argument")
+    if taken and not args:
+        wanted = taken[0] if taken[0].endswith("s") else f"a {taken[0]}"
+        example = EXAMPLES.get(name.removeprefix("core"), taken[0].upper())
+        raise ParameterError(f"features: {name}: expected {wanted}, as in {name}({example})")
+
+
+def _parameters(name: str) -> list[str]:
+    """What a template without a file is made from."""
+    make = WORDS[name] if name in WORDS else SEQUENCES[name]
+    return [] if name in SHIPPED else list(signature(make).parameters)
 
 
 def _lines(name: str, path: str) -> list[str]:

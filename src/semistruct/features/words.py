@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 
 from semistruct.corpus import Token
 from semistruct.errors import DataError, ParameterError, quoted
@@ -178,6 +178,7 @@ def _with_zeros(text: str) -> str:
 def _of_core(make: Callable[..., WordTemplate], zeros: bool) -> Callable[..., WordTemplate]:
     """The same template for the word without outer punctuation, with zeros for its digits if wanted."""
 
+    @wraps(make)
     def made(*args: str) -> WordTemplate:
         values, look = make(*args), _with_zeros if zeros else core_of
 
