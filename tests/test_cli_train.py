@@ -319,6 +319,14 @@ WRONG = {
 }
 
 
+@pytest.mark.parametrize(("options", "method"), [([], "ssvm"), (["-m", "crf"], "crf")])
+def test_an_engine_for_a_method_that_cannot_use_it(rejected, home, tmp_path, monkeypatch, options, method):
+    monkeypatch.setattr("semistruct.engines.cluster.check_engine", lambda engine: None)
+    message = rejected("train", home / "train.tsv", *QUICK, *options, "--engine", "ray", "-o", tmp_path / "m")
+    assert f"the method {method} cannot use --engine; it works with the method annealed only" in message
+    assert "which needs a pool: -u FILE" in message
+
+
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_options(rejected, home, tmp_path, case):
     options, message = WRONG[case]

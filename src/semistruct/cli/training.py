@@ -201,6 +201,9 @@ def _accepted(name: str, params: dict[str, Any]) -> dict[str, Any]:
     """The parameters given; refuses one that the method does not have."""
     known = METHODS[name]().get_params(deep=False)
     given = {key: value for key, value in params.items() if value is not None}
+    if "engine" in given and "engine" not in known:
+        hint = "it works with the method annealed only, which needs a pool: -u FILE"
+        raise ParameterError(f"the method {name} cannot use --engine; {hint}")
     for key in given:
         if key not in known:
             raise ParameterError(f"the method {name} has no parameter {key}; it has {', '.join(known)}")
