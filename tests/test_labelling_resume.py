@@ -1,5 +1,6 @@
 """`predict --resume`: killed, interrupted or out of room, and continued to the very same output."""
 
+import errno
 import json
 import os
 import signal
@@ -88,7 +89,7 @@ def test_without_an_interruption_the_output_is_the_same(place, run):
     assert names(place) == {"out"}
 
 
-@pytest.mark.parametrize("chunks", [0, 1, 3, 5])
+@pytest.mark.parametrize("chunks", [1, 3, 5])
 def test_an_interrupted_command_goes_on(place, run, monkeypatch, asked, chunks):
     told = begun(run, monkeypatch, chunks=chunks)
     n = chunks * CHUNK
@@ -100,6 +101,12 @@ def test_an_interrupted_command_goes_on(place, run, monkeypatch, asked, chunks):
     assert sum(asked) == 22 - n
     assert (place / "out").read_bytes() == (place / "whole").read_bytes()
     assert names(place) == {"out"}
+
+
+def test_a_command_that_is_interrupted_at_once_leaves_nothing(place, run, monkeypatch):
+    told = begun(run, monkeypatch, chunks=0)
+    assert told == "semistruct: interrupted, nothing was kept; give the same command again"
+    assert not names(place)
 
 
 KILLED = """
@@ -277,6 +284,25 @@ def test_a_full_disk_keeps_what_is_done(place, run):
     assert names(place) == {"out.part", "out.part.json"}
     assert run(*COMMAND) == (0, "", "")
     assert (place / "out").read_bytes() == (place / "whole").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("chunks", "told", "left"),
+    [
+        (0, "nothing was kept; make room and give the same command again", set()),
+        (2, "8 sequences are kept in out.part; make room and give the same command again to continue",
+         {"out.part", "out.part.json"}),
+    ],
+)  # fmt: skip
+def test_a_full_disk_needs_room_first(place, run, monkeypatch, chunks, told, left):
+    def full():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        stop_after(patch, chunks, full)
+        code, _, err = run(*COMMAND)
+    assert (code, err) == (2, f"semistruct: out.part: cannot write: no space left on device; {told}\n")
+    assert names(place) == left
 
 
 @pytest.mark.filterwarnings("default::semistruct.errors.UncertainWarning")

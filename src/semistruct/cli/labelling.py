@@ -96,7 +96,7 @@ def _resume(ask: Answering, examples: Iterator[Placed], part: Part, obeying: Obe
                     part.add((_labelled(*one, ask.wanted) for one in chunk), told.uncertain)
                     show(part.reached.sequences, before)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(part.kept) from None
+        raise KeyboardInterrupt(part.kept()) from None
 
 
 def _answered(

@@ -6,6 +6,7 @@ counts when both are on the disk, so whatever happens, at most the chunks that w
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import json
@@ -27,6 +28,7 @@ from semistruct.rules import Rules
 
 HEAD = 1 << 16  # bytes of an input by which it is known again
 BLOCK = 1 << 20
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def refuse_unresumable(inputs: Sequence[str], output: str, model: Path) -> None:
@@ -131,6 +133,7 @@ class Part:
         self.made_from = made_from
         self.path, self.record = _beside(output)
         self._anew = f"delete {self.path} and {self.record.name} to start again"
+        self._is_ours = False  # whether no other process can write it
         self.reached = self._found()
         self.written = Written(form, scheme, self.reached.sequences, self.reached.width)
 
@@ -165,20 +168,26 @@ class Part:
             with open(self.path, "ab") as self._file:
                 if os.name != "nt" and not take_lock(self._file):  # on Windows a locked file cannot be read
                     raise DataError.at(self.path, None, "another process is writing it")
+                self._is_ours = True
                 self._check()
                 self._file.truncate(self.reached.bytes)
                 yield
             os.replace(self.path, self.path.with_name(self.path.name.removesuffix(".part")))
         except OSError as err:
-            raise DataError.at(self.path, None, f"cannot write: {reason(err)}; {self.kept}") from err
+            kept = self.kept("make room and " if err.errno in FULL else "")
+            raise DataError.at(self.path, None, f"cannot write: {reason(err)}; {kept}") from err
         self.record.unlink(missing_ok=True)
 
-    @property
-    def kept(self) -> str:
-        """What a command that ends early leaves."""
-        n = self.reached.sequences
+    def kept(self, first: str = "") -> str:
+        """What a command that ends early leaves, and what to do then; a part with nothing in it is deleted."""
+        n, again = self.reached.sequences, f"{first}give the same command again"
+        if n == 0 and self._is_ours:
+            self.path.unlink(missing_ok=True)
+            self.record.unlink(missing_ok=True)
+        if n == 0:
+            return f"nothing was kept; {again}"
         done = "1 sequence is" if n == 1 else f"{n:,} sequences are"
-        return f"{done} kept in {self.path}; give the same command again to continue"
+        return f"{done} kept in {self.path}; {again} to continue"
 
     def add(self, examples: Iterable[Example], uncertain: int) -> None:
         """Write a chunk; `uncertain` counts all sequences so far whose labels are not certain to be the best."""
