@@ -305,6 +305,25 @@ def test_a_full_disk_needs_room_first(place, run, monkeypatch, chunks, told, lef
     assert names(place) == left
 
 
+@pytest.mark.parametrize(("chunks", "told"), [(0, "nothing was kept; make room"), (1, "4 sequences are kept in")])
+def test_a_chunk_counts_only_with_its_record(place, run, monkeypatch, chunks, told):
+    notes, real = [], os.replace
+
+    def move(source, target):
+        notes.append(target)
+        if len(notes) > chunks + 1:  # the first is made before any chunk
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        real(source, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", move)
+        code, _, err = run(*COMMAND, "--jobs", "1")
+    assert code == 2
+    assert told in err
+    assert run(*COMMAND) == (0, "", "")
+    assert (place / "out").read_bytes() == (place / "whole").read_bytes()
+
+
 @pytest.mark.filterwarnings("default::semistruct.errors.UncertainWarning")
 def test_uncertain_sequences_are_counted_from_the_beginning(place, run, monkeypatch):
     real = answering.Answering.__call__

@@ -203,7 +203,11 @@ class Part:
             self.written.sequences, before.bytes + len(data), zlib.crc32(data, before.checksum), self.written.width,
             uncertain,
         )  # fmt: skip
-        self._note()
+        try:
+            self._note()
+        except DataError as err:
+            self.reached = before
+            raise err.__cause__ or err from None  # `continued` says what is kept
 
     def _note(self) -> None:
         with replacing(self.record, "utf-8") as file:
