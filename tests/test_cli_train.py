@@ -8,9 +8,9 @@ import pytest
 from matplotlib.image import imread
 
 from semistruct import SSVM, AnnealedSSVM, Corpus, load, make_citations, read, write
-from semistruct.cli import main
+from semistruct.cli import main, training
 from semistruct.cli.training import value_of
-from semistruct.fitting import checkpoints
+from semistruct.fitting import calibrating, checkpoints, path, ranked
 from semistruct.methods import METHODS
 from semistruct.rules import Rules
 
@@ -85,7 +85,7 @@ def test_training_reports_as_json(good, home, tmp_path):
     result = json.loads(good(*train(home, tmp_path / "m", "-d", home / "dev.tsv", "--json")))
     assert result.keys() == {
         "model", "method", "seconds", "data", "metric", "token_accuracy", "C", "search", "stop", "history", "path",
-        "start", "explanation", "labels", "features", "trust", "ranking", "suggested",
+        "start", "explanation", "labels", "features", "trust", "ranking", "skipped", "suggested",
     }  # fmt: skip
     assert result["method"] == "annealed"
     assert result["stop"] == "finished"
@@ -241,7 +241,9 @@ def test_an_interrupted_training_leaves_a_model(run, home, tmp_path, monkeypatch
     monkeypatch.setattr(checkpoints.Checkpoint, "save", interrupt)
     code, out, err = run(*train(home, tmp_path / "m", "--checkpoint", tmp_path / "state", "--json"))
     assert code == 130
-    assert err == f"semistruct: interrupted, the model in {tmp_path / 'm'} is the supervised start\n"
+    assert (
+        err == f"semistruct: interrupted, the model in {tmp_path / 'm'} is the supervised start, without calibration\n"
+    )
     assert json.loads(out)["stop"] == "interrupted"
     assert len(json.loads(out)["path"]) == 1
     assert load(tmp_path / "m").predict([["A", "."]])
@@ -260,11 +262,77 @@ def test_an_interrupted_training_tells_that_its_model_is_further(run, home, tmp_
     assert err.startswith(f"semistruct: interrupted, the model in {tmp_path / 'm'} is the best point so far")
 
 
+def once(function):
+    """The function, interrupted when it is called first."""
+    calls = []
+
+    def call(*args, **kwargs):
+        calls.append(args)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return function(*args, **kwargs)
+
+    return call
+
+
+LATE = {
+    "the labels": (AnnealedSSVM, "_finish", ", without labels of the pool and calibration"),
+    "the explanation": (path, "explain", ", without an explanation and calibration"),
+    "the weights": (AnnealedSSVM, "_weighed", ", without weights of rules by dev data and calibration"),
+    "the ranker": (AnnealedSSVM, "_ranking", ", without a ranker and calibration"),
+    "the calibration": (path, "calibrate_path", ", without calibration"),
+    "a path for the calibration": (calibrating, "_paths_without", ", without calibration"),
+    "the scores": (training, "_scores", ", without scores"),
+    "the file": (AnnealedSSVM, "save", ""),
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_an_interruption_after_the_path_leaves_a_model(run, home, tmp_path, monkeypatch, name):
+    place, attribute, without = LATE[name]
+    monkeypatch.setattr(place, attribute, once(getattr(place, attribute)))
+    monkeypatch.setattr(ranked, "LEAST_RULED", 6)
+    code, out, err = run(*train(home, tmp_path / "m", "--select", "last"))
+    which = "the best point so far, learned from the pool too"
+    if attribute != "_ranking":
+        without = without.replace(" and calibration", ", a ranker and calibration")
+    assert (code, err) == (130, f"semistruct: interrupted, the model in {tmp_path / 'm'} is {which}{without}\n")
+    assert f"model written to {tmp_path / 'm'}\n" in out
+    assert "no token has a label" not in out
+    model, whole = load(tmp_path / "m"), load(home / "refs.model")
+    assert model.predict([["A", "."]], rules=True)
+    assert model.confidence([["A", "."]])
+    assert model.model_.labels == whole.model_.labels
+
+
+def test_an_interrupted_refit_leaves_the_model(run, home, tmp_path, monkeypatch):
+    monkeypatch.setattr(AnnealedSSVM, "refit", interrupt)
+    code, _, err = run(*train(home, tmp_path / "m", "-d", home / "dev.tsv", "--refit"))
+    assert code == 130
+    assert err.endswith(", without what the dev data teach\n")
+    assert load(tmp_path / "m").predict([["A", "."]])
+
+
+def test_supervised_training_keeps_its_model_too(run, home, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "_scores", interrupt)
+    code, _, err = run("train", home / "train.tsv", *QUICK, "-o", tmp_path / "m")
+    assert (code, err) == (130, f"semistruct: interrupted, the model in {tmp_path / 'm'} is learned, without scores\n")
+    assert load(tmp_path / "m").predict([["A", "."]])
+
+
 def test_an_interruption_before_anything_is_written_says_so(run, home, tmp_path, monkeypatch):
     monkeypatch.setattr(SSVM, "fit", interrupt)
     code, out, err = run("train", home / "train.tsv", *QUICK, "-o", tmp_path / "m")
     assert (code, out, err) == (130, "", "semistruct: interrupted, nothing was written\n")
     assert not (tmp_path / "m").exists()
+
+
+def test_an_interruption_while_printing_leaves_the_model(run, home, tmp_path, monkeypatch):
+    monkeypatch.setattr(training, "report", interrupt)
+    code, _, err = run(*train(home, tmp_path / "m"))
+    told = f"the model is in {tmp_path / 'm'}, the report is not complete"
+    assert (code, err) == (130, f"semistruct: interrupted, {told}\n")
+    assert load(tmp_path / "m")
 
 
 def test_an_interruption_while_drawing_leaves_the_model(run, home, tmp_path, monkeypatch):

@@ -184,7 +184,8 @@ def train(
     params |= training.settings_of(settings or [])
     with searching_here(features):
         result = training.train(data, output, method=method, params=params, beside=beside, refit=refit, quiet=quiet)
-    print_result(result, as_json, training.report)
+    with training.written(result):
+        print_result(result, as_json, training.report)
     training.end(result)
 
 

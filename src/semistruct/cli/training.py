@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from semistruct.warming import PARTS, warming
 
 BEFORE = ("rule", "before", "after")  # columns of tables in the report
 STARTS = {"labels": "supervised", "rules": "rule-based"}  # of a path, in words
+SCORES = "scores"  # in words
 SHOWN = 8  # rules that a table of the report shows
 OPTIONS = {  # for parameters with an option of their own
     "C": "-C", "features": "--features (-f)", "rules": "--rules (-r)", "select": "--select",
@@ -99,12 +101,16 @@ def train(
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
     seconds = time.perf_counter() - began
     estimator.tokens_ = data.tokens
-    card = {"data": _about(data), "metric": estimator.metric, **_scores(estimator, data)}
+    skipped = list(getattr(estimator, "skipped_", ()))
+    card = {"data": _about(data), "metric": estimator.metric, **_no_scores(estimator)}
+    with _sparing(estimator, skipped, SCORES):
+        card |= _scores(estimator, data)
     if refit and estimator.stop_ != "interrupted":
-        _refit(estimator, data, quiet)
+        with _sparing(estimator, skipped, "what the dev data teach"):
+            _refit(estimator, data, quiet)
         card["data"]["refit"] = estimator.stop_ != "interrupted"
     card["C"] = getattr(estimator, "C_", None)
-    estimator.save(output, card=card)
+    _save(estimator, output, card)
     if beside.plot is not None:
         _draw(beside.plot, estimator, output)
     learned = {
@@ -112,12 +118,31 @@ def train(
         for key in ("search", "stop", "history", "path", "start", "explanation")
     }
     learned |= {part.attribute.rstrip("_"): getattr(estimator, part.attribute) for part in chosen.reports}
-    learned["trust"] = estimator.trust_
+    learned["trust"], learned["skipped"] = estimator.trust_, skipped
     learned["suggested"] = len(getattr(estimator, "rules_", None) or ()) if params["rules"] is None else 0
     ranker = estimator.model_.ranker
     learned["ranking"] = None if ranker is None else ranker.text
     sizes = {"labels": list(estimator.model_.labels), "features": estimator.model_.encoder.n_features}
     return {"model": str(output), "method": name, "seconds": seconds, **card, **learned, **sizes}
+
+
+@contextmanager
+def _sparing(estimator: Any, skipped: list[str], what: str) -> Iterator[None]:
+    """What an interruption ends after the fit; the model is written without it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        estimator.stop_ = "interrupted"
+        skipped.append(what)
+
+
+def _save(estimator: Any, output: Path, card: dict[str, Any]) -> None:
+    """Write the model, after an interruption once more."""
+    try:
+        estimator.save(output, card=card)
+    except KeyboardInterrupt:
+        estimator.stop_ = "interrupted"
+        estimator.save(output, card=card)
 
 
 def _refit(estimator: Any, data: Data, quiet: bool) -> None:
@@ -150,8 +175,12 @@ def _scores(estimator: Any, data: Data) -> dict[str, dict[str, float | None]]:
         name: metrics.standing(corpus.labels, estimator.predict(corpus.tokens, rules=rules), estimator.metric)
         for name, (corpus, rules) in parts.items()
     }
-    keys = dict.fromkeys(METRICS[name].key for name in (estimator.metric, "token"))
-    return {key: {name: row[key] for name, row in found.items()} for key in keys}
+    return {key: {name: row[key] for name, row in found.items()} for key in _no_scores(estimator)}
+
+
+def _no_scores(estimator: Any) -> dict[str, Any]:
+    """What `_scores` gives if there is nothing to score."""
+    return {METRICS[name].key: {} for name in (estimator.metric, "token")}
 
 
 def _draw(plot: Path, estimator: Any, output: Path) -> None:
@@ -164,12 +193,33 @@ def _draw(plot: Path, estimator: Any, output: Path) -> None:
         raise KeyboardInterrupt(f"the model is in {output}, the plot is not complete") from None
 
 
+@contextmanager
+def written(result: dict[str, Any]) -> Iterator[None]:
+    """An interruption while the report is printed says where the model is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"the model is in {result['model']}, the report is not complete") from None
+
+
 def end(result: dict[str, Any]) -> None:
     """Pass on an interruption of the fit, now that the model is written and the report printed."""
     if result["stop"] == "interrupted":
-        start = result["path"][0]["chosen"]
-        which = f"the {STARTS[result['start']]} start" if start else "the best point so far, learned from the pool too"
-        raise KeyboardInterrupt(f"the model in {result['model']} is {which}")
+        without = f", without {_joined(result['skipped'])}" if result["skipped"] else ""
+        raise KeyboardInterrupt(f"the model in {result['model']} is {_which(result)}{without}")
+
+
+def _joined(words: list[str]) -> str:
+    """Words as in a sentence: a, b and c."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+
+
+def _which(result: dict[str, Any]) -> str:
+    """Which model a fit that was interrupted gave."""
+    if not result["path"]:
+        return "learned"
+    start = result["path"][0]["chosen"]
+    return f"the {STARTS[result['start']]} start" if start else "the best point so far, learned from the pool too"
 
 
 def value_of(text: str) -> Any:
@@ -236,7 +286,7 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
         f"learned {len(result['labels'])} labels from {about['sequences']} sequences{pool} "
         f"in {result['seconds']:.1f} s with {result['features']} features"
     )
-    if "train" not in result["token_accuracy"]:
+    if "train" not in result["token_accuracy"] and SCORES not in result["skipped"]:
         yield "no token has a label, so the rules alone say what there is to learn"
     yield from _path_report(result) if result["path"] else _supervised_report(result)
     chosen_by = [METRICS[name] for name in dict.fromkeys((result["metric"], "token"))]

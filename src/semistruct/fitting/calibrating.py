@@ -106,17 +106,18 @@ def parts_of(n: int, seed: int, n_parts: int = PARTS, *, costly: bool = False) -
 
 
 def calibrate_path(method: Any, labelled: Pairs, pool: list[Any], dev: Pairs | None, ranked: Ranked) -> None:
-    """Calibrate the model of a method with a path, just fitted; an interruption leaves what other data tell.
+    """Calibrate the model of a method with a path, just fitted.
 
     ranked  gives models that are asked the rankers that they may have
     """
     chosen = next(k for k, point in enumerate(method.path_) if point["chosen"])
-    try:
-        without = partial(_paths_without, method, chosen, labelled, pool)
-        method.model_ = calibrated(method.model_, dev, lambda: ranked(without()), method.probabilistic, method.n_jobs)
-    except KeyboardInterrupt:
-        method.stop_ = "interrupted"
-        method.model_ = calibrated(method.model_, None, lambda: iter(()), method.probabilistic, method.n_jobs)
+    without = partial(_paths_without, method, chosen, labelled, pool)
+    method.model_ = calibrated(method.model_, dev, lambda: ranked(without()), method.probabilistic, method.n_jobs)
+
+
+def leave_uncalibrated(method: Any) -> None:
+    """Have the model of a method know only what other data tell."""
+    method.model_ = calibrated(method.model_, None, lambda: iter(()), method.probabilistic, method.n_jobs)
 
 
 def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -> Iterator[Asked]:
@@ -136,6 +137,8 @@ def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -
         other.part_of_path, other.begins = slice(max(chosen - 1, 0), chosen), method.start_
         rest = [[one for i, one in enumerate(rows) if i not in held] for rows in (X, y)]
         other.fit(*rest, pool=[pool[i] for i in some] if chosen or method.start_ == "rules" else None)
+        if other.stop_ == "interrupted":
+            raise KeyboardInterrupt
         yield Asked.of(other.model_, labelled, sorted(held))
 
 

@@ -17,7 +17,7 @@ from semistruct.corpus import complete
 from semistruct.errors import ParameterError, RuleWarning, quoted, some_of
 from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
-from semistruct.fitting.calibrating import Asked, calibrate_path, learned_without, parts_of
+from semistruct.fitting.calibrating import Asked, calibrate_path, learned_without, leave_uncalibrated, parts_of
 from semistruct.fitting.choice import choose_C
 from semistruct.fitting.data import (
     DevData,
@@ -47,6 +47,8 @@ from semistruct.model import Model
 from semistruct.params import check_params, seed_from
 from semistruct.progress import Watch
 from semistruct.rules import Rules
+
+CALIBRATION = "calibration"  # in words
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -83,6 +85,7 @@ class PathMethod(SequenceLabeller):
     start_ : where the path begins: "labels", the supervised model, or "rules" (see `AnnealedSSVM`)
     explanation_ : the rules that the supervised model broke, those still broken, and which labels changed
     stop_ : "finished" or "interrupted"
+    skipped_ : what the model lacks because of an interruption, in words
     """
 
     axis: ClassVar[str]  # what the stages differ in: its name in rows of the history and of the path, and in words
@@ -160,15 +163,17 @@ class PathMethod(SequenceLabeller):
         other = partial(self._other_start, sample, judge, trust.believed(), strength) if compares else None
         run, points = self._better_path(run, sample, judge, kept, other)
         if self.rules is None and self.rules_ and select == "dev":
-            plain = Judge.of(sample.under(Rules([])), held_out, select, measure, Rules([]), self.n_jobs)
-            alone = [plain.point(supervised, None, None)]
-            if not judge.prefers(points, alone):  # what the labels suggest does not help
-                self.rules_, trust, task = None, Trust.of(None, [], labels), task.under(Rules([]))
-                judge, points = plain, alone
+            with self._interruptible():
+                plain = Judge.of(sample.under(Rules([])), held_out, select, measure, Rules([]), self.n_jobs)
+                alone = [plain.point(supervised, None, None)]
+                if not judge.prefers(points, alone):  # what the labels suggest does not help
+                    self.rules_, trust, task = None, Trust.of(None, [], labels), task.under(Rules([]))
+                    judge, points = plain, alone
         run, points = self._with_all(run, points, task, judge, kept)
         run.state.extra = {}  # the dual variables of a large pool take much room
-        self.explanation_ = explain(task, supervised, self._finish(task, points, judge, run.state), self.n_jobs)
-        self.model_ = self._weighed(self.model_, trust, n_labelled, dev)
+        self._explain(task, points, judge, run.state, supervised)
+        weigh = partial(self._weighed, self.model_, trust, n_labelled)
+        self.model_ = self._or_else("weights of rules by dev data", partial(weigh, dev), partial(weigh, None))
         self._rank_and_calibrate(task, (X, y) if n_labelled else ([], []), pool or [], dev)
         if self.keep_models:
             rules, ranker = self.model_.rules, self.model_.ranker
@@ -177,17 +182,35 @@ class PathMethod(SequenceLabeller):
 
     def _rank_and_calibrate(self, task: Task, labelled: Pairs, pool: list[Any], dev: Pairs | None) -> None:
         """Give the model a ranker, and have it know how right it is."""
-        ranks = self.ranks and can_rank(*labelled, self.rules)
-        ranking = self._ranking(task, labelled) if ranks else NO_RANKING
+        ranking = NO_RANKING
+        if self.ranks and can_rank(*labelled, self.rules):
+            if self.stop_ == "finished":
+                ranking = self._or_else("a ranker", lambda: self._ranking(task, labelled), lambda: NO_RANKING)
+            else:
+                self.skipped_.append("a ranker")
         self.model_ = replace(self.model_, ranker=ranking.ranker)
         if self.calibrates:
-            calibrate_path(self, labelled if self.stop_ == "finished" else ([], []), pool, dev, ranking.apart)
+            if self.stop_ == "interrupted":
+                labelled = [], []
+                self.skipped_ += [CALIBRATION] if dev is None else []
+            calibrate = partial(calibrate_path, self, labelled, pool, dev, ranking.apart)
+            self._or_else(CALIBRATION, calibrate, partial(leave_uncalibrated, self))
+
+    def _or_else(self, what: str, step: Callable[[], Any], instead: Callable[[], Any]) -> Any:
+        """What a step after the path gives; an interruption ends only the step, and something short is done instead."""
+        try:
+            return step()
+        except KeyboardInterrupt:
+            self.stop_ = "interrupted"
+            self.skipped_.append(what)
+            warnings.warn(f"interrupted: the model is complete but for {what}", stacklevel=4)
+            return instead()
 
     def _better_path(
         self, run: Run, sample: Task, judge: Judge, kept: Kept, other: Callable[[], ChainWeights | None] | None
     ) -> tuple[Run, list[Point]]:
         """The path from the supervised model or from another start, whichever ends better."""
-        self.stop_, self.start_ = "finished", "labels"
+        self.stop_, self.start_, self.skipped_ = "finished", "labels", list[str]()
         points = [] if self.begins == "rules" else self._along(run, sample, judge, kept)
         if other is None or self.begins == "labels" or self.stop_ == "interrupted" or (points and not run.stages):
             return run, points
@@ -225,8 +248,8 @@ class PathMethod(SequenceLabeller):
         if best == 0 or self.stop_ == "interrupted":
             return run, points
         run = run.on_all(points[best].chain, best)
-        kept.attach(run, task, points, "all")
         with self._interruptible():
+            kept.attach(run, task, points, "all")
             for now in self._walk(task, run):
                 points[:] = judge.improved(points, best, judge.point(now.chain, points[best].place, now.labels))
                 run.note_point(points[best], len(points))
@@ -304,18 +327,14 @@ class PathMethod(SequenceLabeller):
         return learner.learn(batch, known, self.C_ * weight, rough=self.rough_start).chain
 
     def _ranking(self, task: Task, data: Pairs) -> Ranking:
-        """A ranker for the model, none after an interruption."""
+        """A ranker for the model."""
         whole = complete(data[1])
         learner, (batch, known, weight) = self._start_learner(len(task.labels)), task.labelled
         parts = parts_of(len(whole), seed_from(self.random_state), FEW_PARTS)
-        try:
-            found = learned_without(learner, batch, known, self.C_ * weight, parts) if self.stop_ == "finished" else ()
-            models = ((Model(task.labels, task.encoder, chain), part) for part, chain in found)
-            asked = [Asked.of(model, data, [whole[i] for i in part]) for model, part in models]
-            return learn_ranking(self.model_, asked, is_ruled(self.rules), self.n_jobs)
-        except KeyboardInterrupt:
-            self.stop_ = "interrupted"
-            return NO_RANKING
+        found = learned_without(learner, batch, known, self.C_ * weight, parts)
+        models = ((Model(task.labels, task.encoder, chain), part) for part, chain in found)
+        asked = [Asked.of(model, data, [whole[i] for i in part]) for model, part in models]
+        return learn_ranking(self.model_, asked, is_ruled(self.rules), self.n_jobs)
 
     def _stages(self, task: Task) -> list[float]:
         """Where the points of the path are, on the axis."""
@@ -328,15 +347,32 @@ class PathMethod(SequenceLabeller):
     def _model(self, task: Task, chain: ChainWeights) -> Model:
         return Model(task.labels, task.encoder, chain).compact()
 
-    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State) -> np.ndarray:
-        """Take the best point; returns its labels of the open sequences."""
+    def _explain(self, task: Task, points: list[Point], judge: Judge, state: State, supervised: ChainWeights) -> None:
+        """Take the best point, and say what changed on the way to it."""
+        given = task, points, judge, state
+        found = self._or_else("labels of the pool", lambda: self._finish(*given), lambda: self._take_best(*given))
+        self.explanation_: dict[str, Any] = {"rules": [], "moved": [], "causes": []}
+        if isinstance(found, np.ndarray):
+            explained = partial(explain, task, supervised, found, self.n_jobs)
+            self.explanation_ = self._or_else("an explanation", explained, lambda: self.explanation_)
+
+    def _take_best(self, task: Task, points: list[Point], judge: Judge, state: State) -> Point:
+        """Take the best point, which takes no time."""
         best = judge.best(points)
         self.model_ = self._model(task, points[best].chain)
         self.history_ = state.history
         self.path_ = [{**point.row(self.axis), "chosen": i == best} for i, point in enumerate(points)]
-        labels, names = points[best].labels, np.array(task.labels, object)
+        self.labels_ = [None] * len(task.free)
+        for part in self.reports:
+            setattr(self, part.attribute, [])
+        return points[best]
+
+    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State) -> np.ndarray:
+        """Take the best point; returns its labels of the open sequences."""
+        point = self._take_best(task, points, judge, state)
+        labels, names = point.labels, np.array(task.labels, object)
         if labels is None:
-            labels = task.decoded(points[best].chain, self.n_jobs)
+            labels = task.decoded(point.chain, self.n_jobs)
         rows = [row.tolist() for row in task.opened.split(names[labels])] if len(task.opened) else []
         self.labels_ = [rows[i] for i in task.free]
         return labels
