@@ -214,19 +214,30 @@ def test_unknown_labels_are_unlabelled_data(good, home, tmp_path):
     good("train", tmp_path / "x.tsv", "-m", "annealed", *QUICK, "-p", "rounds=1", "-o", tmp_path / "m")
 
 
-def test_training_goes_on_from_a_checkpoint(good, home, tmp_path):
+def test_training_goes_on_from_a_checkpoint(good, run, home, tmp_path):
     folder = tmp_path / "state"
     first = json.loads(good(*train(home, tmp_path / "a", "--checkpoint", folder, "--json")))
     assert os.listdir(folder) == [checkpoints.NAME]
-    again = json.loads(good(*train(home, tmp_path / "b", "--checkpoint", folder, "--resume", "--json")))
+    code, out, err = run(*train(home, tmp_path / "b", "--checkpoint", folder, "--resume", "--json"))
+    again, kept = json.loads(out), folder / checkpoints.NAME
+    assert (code, err) == (0, f"semistruct: continuing from {kept}: stage 2 of 2, 1 round of it done\n")
     assert again["history"] == first["history"]  # with the seconds of the first run: nothing was done again
     a, b = (load(tmp_path / name).model_.weights for name in "ab")
     assert a.tokens.tobytes() == b.tokens.tobytes()
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_without_a_checkpoint_training_says_that_it_starts_afresh(run, home, tmp_path, exists):
+    folder = tmp_path / "state"
+    if exists:
+        folder.mkdir()
+    code, _, err = run(*train(home, tmp_path / "m", "--checkpoint", folder, "--resume"))
+    assert (code, err) == (0, f"semistruct: no checkpoint in {folder}: starting from the beginning\n")
+
+
 def test_the_checkpoint_of_other_data_is_refused(good, rejected, home, tmp_path):
     keep = ["--checkpoint", tmp_path / "state", "--resume"]
-    good(*train(home, tmp_path / "m", *keep))
+    good(*train(home, tmp_path / "m", *keep[:2]))
     (tmp_path / "m").unlink()
     assert "another run: data was" in rejected(*train(home, tmp_path / "m", *keep, "-u", home / "more.txt"))
     assert "another run: tol was 0.05 and is now 0.1" in rejected(*train(home, tmp_path / "m", *keep, "-p", "tol=0.1"))
@@ -541,7 +552,7 @@ PATHS = {
 
 
 @pytest.mark.parametrize("method", PATHS)
-def test_every_method_of_a_path_trains_reports_draws_and_keeps_its_state(good, home, tmp_path, method):
+def test_every_method_of_a_path_trains_reports_draws_and_keeps_its_state(good, run, home, tmp_path, method):
     options, told = PATHS[method]
     (tmp_path / "shares.yaml").write_text("rules:\n  - words: [pp]\n    are: pages\n    fraction: 0.9\n")
     options = [o.replace("OUT", str(tmp_path)) for o in options]
@@ -555,7 +566,8 @@ def test_every_method_of_a_path_trains_reports_draws_and_keeps_its_state(good, h
     assert result[told]
     assert {"stage", "round", "step", "objective", "broken", "switched", axis} <= result["history"][0].keys()
     assert METHODS[method].axis_text in (tmp_path / "x.svg").read_text()
-    out = good(*args, "--resume")
+    _, out, err = run(*args, "--resume")
+    assert err.startswith("semistruct: continuing from ")
     assert METHODS[method].axis_text in words(out)
     assert "before" in out
     assert type(load(tmp_path / "m")) is METHODS[method]

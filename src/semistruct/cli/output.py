@@ -31,6 +31,11 @@ def print_result(result: dict[str, Any], as_json: bool, report: Any) -> None:
         console.print(part, markup=False, soft_wrap=isinstance(part, str | Text))
 
 
+def tell(text: str) -> None:
+    """Print a line on standard error, beside the result."""
+    print(f"semistruct: {text}", file=sys.stderr)
+
+
 def results() -> Any:
     """The console of results, on standard output."""
     from rich.console import Console

@@ -14,11 +14,12 @@ from semistruct import metrics
 from semistruct.cli import notices
 from semistruct.cli.describing import method_of
 from semistruct.cli.options import BesideModel
-from semistruct.cli.output import check_writable, table
+from semistruct.cli.output import check_writable, table, tell
 from semistruct.cli.progress import watching
 from semistruct.corpus import Corpus
 from semistruct.errors import DataError, ParameterError
 from semistruct.fitting.path import PathMethod
+from semistruct.fitting.runs import is_kept
 from semistruct.looks import Look
 from semistruct.methods import METHODS
 from semistruct.metrics import METRICS
@@ -88,6 +89,7 @@ def train(
             raise DataError.at(corpus.source, None, f"no token has a label{hint}")
     estimator: Any = chosen(**_accepted(name, params))
     further = _further(name, data, beside)
+    _tell_of_resuming(estimator, beside)
     notices.tell(notices.of_training(data.labelled, data.pools, data.dev, params["rules"]))
     look = Look.of(data.labelled.tokens)
     for corpus in filter(None, (*data.pools, data.dev)):
@@ -276,6 +278,14 @@ def _further(name: str, data: Data, beside: BesideModel) -> dict[str, Any]:
     if data.pools:
         raise ParameterError(f"the method {name} does not use a pool; omit -u, or use -m annealed")
     return out
+
+
+def _tell_of_resuming(estimator: Any, beside: BesideModel) -> None:
+    """Say on standard error from where training goes on."""
+    if beside.resume and beside.checkpoint is not None:
+        estimator.tell = tell
+        if not is_kept(beside.checkpoint):
+            tell(f"no checkpoint in {beside.checkpoint}: starting from the beginning")
 
 
 def report(result: dict[str, Any]) -> Iterator[Any]:

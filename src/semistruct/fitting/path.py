@@ -58,7 +58,8 @@ class PathMethod(SequenceLabeller):
     A method says where it starts (`_start`: the supervised model; `_other_start`: where else a path may begin), which
     stages there are (`_stages`) and how it goes through them (`_walk`: yields the state at the end of each stage).
     Everything else is here: encoding, dev data, checkpoints, interruption, the choice among the points, the
-    explanation.  Where the attribute `keep_models` is set to True, `fit` leaves the models of all points in `models_`.
+    explanation.  Where the attribute `keep_models` is set to True, `fit` leaves the models of all points in `models_`;
+    where `tell` is set to a function, it is called with a sentence that says from where a fit is resumed.
 
     Parameters
     ----------
@@ -91,6 +92,7 @@ class PathMethod(SequenceLabeller):
     axis: ClassVar[str]  # what the stages differ in: its name in rows of the history and of the path, and in words
     axis_text: ClassVar[str]
     keep_models = False
+    tell: ClassVar[Any] = None
     part_of_path = slice(None)  # of the stages
     rough_start = False
     begins = ""  # at "labels" or at "rules"; "" for what is better
@@ -157,7 +159,7 @@ class PathMethod(SequenceLabeller):
         judge = Judge.of(sample, held_out, select, measure, trust.weighted(strength), self.n_jobs)
         stages = self._stages(task)[self.part_of_path]
         run, supervised = Run(start, self.axis, stages, watch), start.chain
-        kept = Kept(checkpoint, resume, self, held_out)
+        kept = Kept(checkpoint, resume, self, held_out, self.tell)
         few = self.rules is not None and 0 < n_labelled <= self.few
         compares = self.begins or (few and select != "last")
         other = partial(self._other_start, sample, judge, trust.believed(), strength) if compares else None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from semistruct.chain.inference import ChainWeights
-from semistruct.fitting.checkpoints import Checkpoint
+from semistruct.fitting.checkpoints import NAME, Checkpoint
 from semistruct.fitting.data import DevData
 from semistruct.fitting.points import Point
 from semistruct.fitting.sampling import ROUNDS
@@ -82,6 +82,7 @@ class Kept:
     resume: bool
     method: Any
     dev: DevData | None
+    tell: Callable[[str], None] | None = None  # where it goes on
 
     def attach(self, run: Run, task: Task, points: list[Point], part: str) -> None:
         """Save the state and the points of a run in a part of the folder; first go on from what is there."""
@@ -90,5 +91,19 @@ class Kept:
         keeper = Checkpoint.of(Path(self.folder) / part, self.method, task, run.stages, self.dev)
         run.keep = lambda state: keeper.save(state, points)
         if self.resume:
-            run.state, found = keeper.load(run.state)
+            start = run.state
+            run.state, found = keeper.load(start)
             points[:] = found or points
+            if self.tell and run.state is not start:
+                self.tell(f"continuing from {keeper.path}: {_progress(run)}")
+
+
+def is_kept(folder: str | os.PathLike[str]) -> bool:
+    """Whether there is a state to go on from."""
+    return any(Path(folder).rglob(NAME))
+
+
+def _progress(run: Run) -> str:
+    """How far a run has come, in words."""
+    rounds = "1 round" if run.state.round == 1 else f"{run.state.round} rounds"
+    return f"stage {min(run.state.stage + 1, len(run.stages))} of {len(run.stages)}, {rounds} of it done"
