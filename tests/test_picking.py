@@ -15,6 +15,7 @@ from semistruct.errors import DataError, DataWarning, ParameterError
 from semistruct.features.words import shape_of
 from semistruct.picking.choice import Choice
 from semistruct.picking.door import best
+from semistruct.picking.reasons import reason
 from semistruct.picking.signals import Signals
 from semistruct.picking.traits import Traits
 
@@ -163,6 +164,24 @@ def test_a_label_that_nothing_labelled_has_is_wanted():
     assert found.number == 2
     assert found.labels[1] == "c"
     assert "may have c, which no labelled sequence has" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("n_have", "others", "told"),
+    [
+        (3, 1, "may have b, which few labelled sequences have"),
+        (18, 1, "may have 2 different labels, more than most others"),
+        (18, 2, "about 1 of its 2 labels may be wrong"),
+    ],
+)
+def test_a_label_is_called_rare_only_if_it_is(n_have, others, told):
+    pool = [["x", "1"]] * 4
+    has = np.array([[True, True]] + [[True, others == 2]] * 3)
+    signals = Signals([], np.zeros(8), np.array([1.0, 0, 0, 0]), np.zeros(4), has, ("a", "b"))
+    traits = Traits.of(pool, np.ones(4), [], None)
+    seen = np.array([30.0, n_have])
+    choice = Choice(traits, np.full(4, 2.0), np.ones(4, bool), signals, seen, n_seen=30.0)
+    assert reason(choice, 0, {"rare": 1.0, "doubt": 0.1, "cover": 0.0}) == told
 
 
 def test_freaks_are_not_picked(few, pool):

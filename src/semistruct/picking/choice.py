@@ -45,6 +45,7 @@ class Choice:
     open     (n,) the sequences that may be chosen
     signals  of the n sequences, None without a model
     seen     (Y,) how many labelled sequences have each label of the model
+    n_seen   how many labelled sequences there are
     doubtful (N,) how likely the label of each token of the pool is wrong; 0 where nobody asked; None without a model
     """
 
@@ -56,6 +57,7 @@ class Choice:
     cost: str = "sequence"
     worth: Worth = Worth()
     doubtful: np.ndarray | None = None
+    n_seen: float = 0.0
 
     def __post_init__(self) -> None:
         n = len(self.lengths)
@@ -98,6 +100,7 @@ class Choice:
         self.alike = np.maximum(self.alike, self.directions @ self.directions[[i]].toarray().ravel())
         if self.signals is not None:
             self.seen = self.seen + self.signals.has[i]
+            self.n_seen += 1
 
 
 def _density(directions: csr_array) -> np.ndarray:

@@ -20,7 +20,7 @@ from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.picking.choice import COST, Choice
 from semistruct.picking.learning import learned
 from semistruct.picking.reasons import reason
-from semistruct.picking.signals import Signals
+from semistruct.picking.signals import GUESS, Signals
 from semistruct.picking.traits import Traits
 from semistruct.rules import Rules
 
@@ -161,7 +161,9 @@ def _informed(
     if len(X) > most:
         drawn = np.sort(np.random.RandomState(0).choice(len(X), most // 2, replace=False))
     signals = Signals.of(model, X, drawn, rules)
-    choice = replace(choice, signals=signals, doubtful=signals.wrong, seen=signals.seen(y, drawn, _n_labelled(model)))
+    n_labelled = len(y) or _n_labelled(model) or GUESS
+    seen = signals.seen(y, drawn, n_labelled)
+    choice = replace(choice, signals=signals, doubtful=signals.wrong, seen=seen, n_seen=n_labelled)
     if len(X) <= most:
         return choice
     promising = np.argsort(-np.where(np.isin(everything, drawn), -np.inf, choice.parts()["cover"]), kind="stable")

@@ -8,15 +8,16 @@ from semistruct.picking.choice import Choice
 
 NAMED = 3  # traits or labels that a reason names
 CLEAR = 5  # characters, with quotes, of the names that are told if there are any
+RARE = 0.25  # the share of the labelled sequences below which few have a label
 ALSO = 0.5  # a second reason is told if it is at least half as strong as the first
 
 
 def reason(choice: Choice, i: int, parts: dict[str, float]) -> str:
     """Why sequence i is the best; to be asked before it is taken."""
     order = sorted(parts, key=lambda name: -parts[name])
-    told = [name for name in order if parts[name] > 0 and parts[name] >= ALSO * parts[order[0]]][:2]
-    texts = [text for name in told if (text := WORDS[name](choice, i))]
-    return "; ".join(texts) or "the best of what is left"
+    texts = {name: text for name in order if parts[name] > 0 and (text := WORDS[name](choice, i))}
+    strong = [text for name, text in texts.items() if parts[name] >= ALSO * parts[order[0]]]
+    return "; ".join((strong or list(texts.values())[:1])[:2]) or "the best of what is left"
 
 
 def _cover(choice: Choice, i: int) -> str:
@@ -40,7 +41,10 @@ def _rare(choice: Choice, i: int) -> str:
     unseen = [choice.signals.names[y] for y in rarest if choice.seen[y] < 1]
     if unseen:
         return f"may have {' and '.join(unseen)}, which no labelled sequence has"
-    return f"may have {choice.signals.names[rarest[0]]}, which few labelled sequences have"
+    if choice.seen[rarest[0]] < RARE * choice.n_seen:
+        return f"may have {choice.signals.names[rarest[0]]}, which few labelled sequences have"
+    usual = np.median(choice.signals.has[choice.open].sum(axis=1))
+    return f"may have {len(own)} different labels, more than most others" if len(own) > usual else ""
 
 
 WORDS = {"cover": _cover, "doubt": _doubt, "rare": _rare}

@@ -57,11 +57,11 @@ class Signals:
             doubt[i], changed[i] = wrong[first[i] : first[i + 1]].sum(), other.sum()
         return cls(labels, wrong, doubt, changed, has, model.labels)
 
-    def seen(self, y: Sequence[Any], asked: np.ndarray, n_labelled: int | None) -> np.ndarray:
+    def seen(self, y: Sequence[Any], asked: np.ndarray, n_labelled: int) -> np.ndarray:
         """(Y,): how many labelled sequences have each label.
 
         Without labelled sequences y, about as many as one expects among `n_labelled` from what is proposed.
         """
         if len(y):
             return np.array([sum(name in row for row in y) for name in self.names], float)
-        return self.has[asked].mean(axis=0) * (n_labelled or GUESS)
+        return self.has[asked].mean(axis=0) * n_labelled
