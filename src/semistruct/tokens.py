@@ -32,6 +32,10 @@ TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+UNCUT = (
+    "running text, but nothing says how to cut it into tokens as in training; "
+    "say so with --tokens (tokens=): words, whitespace or pattern:REGEX"
+)
 BETWEEN_BLANKS = re.compile(r"(\S+)")
 IS_PAGE = re.compile(PAGE)
 EMAIL = re.compile(r"(?<![\w.+-])(?=([\w.+-]++)@([\w-]++(?:\.[\w-]++)++))")
@@ -58,8 +62,7 @@ def tokenize(text: str, tokens: str = WORDS) -> Pieces:
     if tokens == WHITESPACE:
         return _split(BETWEEN_BLANKS, text)
     if tokens == GIVEN:
-        problem = "running text, but nothing says how to cut it into tokens as in training"
-        raise DataError(f"{problem}; say so with --tokens (tokens=): words, whitespace or pattern:REGEX")
+        raise DataError(UNCUT)
     found = patterns.matches(tokens.removeprefix(PATTERN), text)
     spans = [(a, b) for a, b in found if text[a:b].strip()]
     return [text[a:b] for a, b in spans], spans

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 from typer.core import TyperCommand
 
-from semistruct.errors import DataWarning, ParameterError, quoted
+from semistruct.errors import DataError, DataWarning, ParameterError, quoted
 
 if TYPE_CHECKING:
     from semistruct.corpus import Corpus
@@ -125,7 +125,8 @@ class Reading:
         Option(
             metavar="NAME",
             help="how running text is cut into tokens: words, whitespace, 'pattern:REGEX' (every match is a token) or "
-            "given (not at all); default: as in the data or model it is used with, otherwise words",
+            "given (not at all); default: as in the data or model it is used with, where its "
+            "tokens tell; words if there is none",
         ),
     ] = None
     cut_tokens: Annotated[
@@ -155,9 +156,14 @@ class Reading:
 
     def like(self, labelled: Corpus) -> Reading:
         """The same, for files that are used together with labelled data: text is cut as there."""
-        from semistruct.looks import probable_cut
+        from semistruct.looks import advice_on_cutting, probable_cut
+        from semistruct.tokens import GIVEN
 
-        return self.cutting(labelled.cut_by or probable_cut(labelled.tokens))
+        cut = labelled.cut_by or probable_cut(labelled.tokens)
+        if self.tokens or cut != GIVEN:
+            return self.cutting(cut)
+        why = f"{labelled.source} {advice_on_cutting(labelled.tokens)}"
+        return ReadingWithAdvice(**{**vars(self), "tokens": GIVEN}, why=why)
 
     def cutting(self, tokens: str) -> Reading:
         """The same, where text is cut in this way unless an option says otherwise."""
@@ -194,6 +200,26 @@ class Reading:
             problem = "has changed while it was read; what was read may be old and new content"
             warnings.warn(f"{source_name(path)}: {problem}", DataWarning, stacklevel=3)
         notices.tell(notices.of_tags(path, self.format, self.encoding))
+
+
+@dataclass(frozen=True)
+class ReadingWithAdvice(Reading):
+    """Reading files beside data whose tokens do not tell how text is cut; `why` says so."""
+
+    why: str = ""
+
+    def options(self) -> dict[str, Any]:
+        return {name: value for name, value in super().options().items() if name != "why"}
+
+    @contextmanager
+    def _looking_at(self, path: Path) -> Iterator[None]:
+        from semistruct.tokens import UNCUT
+
+        try:
+            with super()._looking_at(path):
+                yield
+        except DataError as err:
+            raise DataError(str(err).replace(UNCUT, f"running text, but {self.why}")) from None
 
 
 @dataclass(frozen=True)
