@@ -130,9 +130,18 @@ def test_the_model_can_doubt_a_rule_that_no_label_speaks_of():
     pool = [["a1", "b3"], ["a2", "b3"], ["a3", "b1"]]
     rules = Rules([Words(["b3"], are="A"), Words(["a3"], are="A")], ["A", "B"])
     params = {"features": ["prefix(1-1)", "word", "begin"], "C": 10.0, "schedule": [1.0], "rounds": 1}
-    with pytest.warns(RuleWarning, match="'b3 is A' is probably false.*the model doubts 100% of those in the pool"):
+    told = (
+        "'b3 is A' cannot be checked, and the model doubts it: 100% of its cases in the pool; it is left out; give it a"
+    )
+    with pytest.warns(RuleWarning, match=told):
         model = AnnealedSSVM(rules=rules, **params).fit(X, y, pool=pool)
+    assert [rule.text for rule in model.model_.rules] == ["a3 is A"]
     assert [row["kind"] for row in model.trust_] == ["false", "true"]
+    kept = Rules([Words(["b3"], are="A", weight=3), Words(["a3"], are="A")], ["A", "B"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuleWarning)
+        model = AnnealedSSVM(rules=kept, **params).fit(X, y, pool=pool)
+    assert [rule.text for rule in model.model_.rules] == ["b3 is A", "a3 is A"]
     assert min(SSVM(**{k: params[k] for k in ("features", "C")}).fit(X, y).confidence(pool)[0]) > SURE
 
 
@@ -153,7 +162,7 @@ def test_many_false_rules_are_told_in_few_lines():
         SSVM(rules=rules, tol=0.1).fit(TRAIN.tokens, TRAIN.labels)
     texts = [str(one.message) for one in told if issubclass(one.category, RuleWarning)]
     assert len(texts) == 6
-    assert texts[-1] == "3 more rules are probably false"
+    assert texts[-1] == "3 more rules are probably false or doubted"
 
 
 def test_dev_data_is_known_too():

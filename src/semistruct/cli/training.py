@@ -374,7 +374,7 @@ def _weights(trust: list[dict[str, Any]]) -> Iterator[Any]:
 
 
 def _weight(row: dict[str, Any]) -> tuple[str, str, str]:
-    kind = "" if row["kind"] == "true" else f"{row['kind']}: "
+    kind = "" if row["kind"] == "true" or not row["applies"] else f"{row['kind']}: "
     return row["rule"], f"{row['weight']:.1f}", f"{kind}{row['why']}"
 
 

@@ -108,17 +108,23 @@ class Trust:
         return out
 
     def warn(self) -> None:
-        """One line for each rule that is probably false, of which only some are told."""
+        """One line for each rule that is probably false or doubted, of which only some are told."""
         found = list(self.contradicted())
         for problem in found[:TOLD]:
             warnings.warn(problem, RuleWarning, stacklevel=3)
         if (more := len(found) - TOLD) > 0:
-            warnings.warn(f"{more} more rules are probably false", RuleWarning, stacklevel=3)
+            warnings.warn(f"{more} more rules are probably false or doubted", RuleWarning, stacklevel=3)
 
     def contradicted(self) -> Iterator[str]:
-        """Rules, with a weight or without, that are probably false."""
+        """Rules, with a weight or without, that are probably false, and those that only the model doubts."""
         for rule, one in zip(self.rules, self.credibility, strict=True):
-            if rule.level == "instance" and one.kind == "false":
+            if rule.level != "instance" or one.kind != "false":
+                continue
+            if not one.applies:
+                doubt = f"{one.doubt:.0%} of its cases in the pool"
+                problem = f"the rule {quoted(rule.text)} cannot be checked, and the model doubts it: {doubt}"
+                yield f"{problem}; it is left out; give it a weight to keep it"
+            else:
                 done = "it is left out" if rule.weight_is_open else f"its weight stays {weight_text(rule.weight)}"
                 yield f"the rule {quoted(rule.text)} is probably false, so {done}: {one.why}"
 

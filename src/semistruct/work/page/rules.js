@@ -94,7 +94,8 @@ function facts(rule) {
     out.push({ words: tokens ? `${tokens > 0 ? "gains" : "costs"} ${plural(Math.abs(tokens), "label")}` : "neither gains nor costs", kind: tokens > 0 ? "good" : tokens < 0 ? "bad" : "", title: "right labels more or fewer, on labelled sequences that the model had not seen" });
   }
   if (rule.trust) {
-    const kind = { true: "trusted", loose: "hardly trusted", false: "left out: probably false" }[rule.trust.kind];
+    const because = rule.trust.applies ? "probably false" : "the model doubts it";
+    const kind = { true: "trusted", loose: "hardly trusted", false: `left out: ${because}` }[rule.trust.kind];
     out.push({ words: kind, kind: rule.trust.kind === "false" ? "bad" : "",
       title: `${rule.trust.why}; weight ${typeof rule.trust.weight === "number" ? rule.trust.weight.toFixed(1) : rule.trust.weight}` });
   }
