@@ -59,6 +59,7 @@ def test_training_reports_in_words(good, home, tmp_path):
     assert f"learned {len(corpus.label_set)} labels from 15 sequences" in out
     assert "C = 0.5" in out
     assert re.search(r"training data itself: \d+\.\d\d%", out)
+    assert "rules" not in out
     assert f"model written to {tmp_path / 'm'}\n" in out
     assert "dev" not in out
 

@@ -118,8 +118,17 @@ def test_training_reports_in_words(good, home, tmp_path):
     assert told
     worst = max(told, key=lambda row: row["before"])
     assert f"{worst['rule']} {worst['before']} {worst['after']}" in words(out)
+    assert ", with dev accuracy under the rules:\n" in out
+    assert "token accuracy on dev, without the rules: " in out
     assert "token accuracy on dev, under the rules: " in out
+    assert "(on the training data itself, without the rules: " in out
     assert f"model written to {tmp_path / 'm'}\n" in out
+
+
+def test_without_dev_data_the_table_has_no_column_for_it(good, home, tmp_path):
+    out = good(*train(home, tmp_path / "m"))
+    assert "C_u known mistakes per sequence supervised" in words(out)
+    assert "dev accuracy" not in out
 
 
 def test_a_model_that_learned_nothing_from_unlabelled_data_says_so(good, home, tmp_path):

@@ -300,20 +300,21 @@ def report(result: dict[str, Any]) -> Iterator[Any]:
         yield "no token has a label, so the rules alone say what there is to learn"
     yield from _path_report(result) if result["path"] else _supervised_report(result)
     chosen_by = [METRICS[name] for name in dict.fromkeys((result["metric"], "token"))]
+    plainly = ", without the rules" if result["trust"] else ""
     for row in result["search"] or ():
         chosen = "  <- chosen" if row["C"] == result["C"] else ""
         scores = ", ".join(f"{metric.words} {_share(row[metric.key])}" for metric in chosen_by)
-        yield f"  C = {row['C']:<5g} {scores} on held-out data{chosen}"
+        yield f"  C = {row['C']:<5g} {scores} on held-out data{plainly}{chosen}"
     for metric in chosen_by:
         for name, score in result[metric.key].items():
             if name != "train":
-                yield f"{metric.words} on {name}: {_share(score)}"
+                yield f"{metric.words} on {name}{plainly if name == 'dev' else ''}: {_share(score)}"
     if result["ranking"]:
         yield result["ranking"]
     if about.get("refit"):
         yield "then learned again from these and the dev data together, with what was chosen"
     if "train" in result["token_accuracy"]:
-        yield f"(on the training data itself: {_share(result['token_accuracy']['train'])})"
+        yield f"(on the training data itself{plainly}: {_share(result['token_accuracy']['train'])})"
     yield f"model written to {result['model']}"
 
 
@@ -330,10 +331,9 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
     axis = next(iter(result["path"][0]))
     weight = "" if result["C"] is None else f"C = {result['C']:g}; "
     method: Any = METHODS[result["method"]]
-    yield f"{weight}the path, by the {method.axis_text}:"
-    measured = {"dev_score": f"dev {METRICS[result['metric']].words}", "dev_accuracy": "dev token accuracy"}
-    if result["metric"] == "token":
-        measured = {"dev_accuracy": "dev accuracy"}
+    measured = _measured(result)
+    under = ", with dev accuracy under the rules" if measured and result["trust"] else ""
+    yield f"{weight}the path, by the {method.axis_text}{under}:"
     points, first = [], STARTS[result["start"]]
     for point in result["path"]:
         place = first if point[axis] is None else f"{point[axis]:.3g}"
@@ -361,6 +361,15 @@ def _path_report(result: dict[str, Any]) -> Iterator[Any]:
             rows = _most(rows, part.before) if part.largest_first else rows[:SHOWN]
             columns = (part.before, part.after)
             yield table(BEFORE, [(row["rule"], *(f"{row[key]:.{part.digits}f}" for key in columns)) for row in rows])
+
+
+def _measured(result: dict[str, Any]) -> dict[str, str]:
+    """What the table of the path tells of dev data: keys of its points, and titles."""
+    if result["path"][0]["dev_accuracy"] is None:
+        return {}
+    if result["metric"] == "token":
+        return {"dev_accuracy": "dev accuracy"}
+    return {"dev_score": f"dev {METRICS[result['metric']].words}", "dev_accuracy": "dev token accuracy"}
 
 
 def _weights(trust: list[dict[str, Any]]) -> Iterator[Any]:
