@@ -27,6 +27,7 @@ from annealed_cases import (
 from semistruct import SSVM
 from semistruct.errors import DataError
 from semistruct.fitting import checkpoints
+from semistruct.fitting.margin import START_TOL
 from semistruct.rules import Function, Rules, StartsWith, Words
 
 pytestmark = pytest.mark.usefixtures("uncalibrated", "crossed_if_small")
@@ -130,7 +131,7 @@ def test_an_interrupted_fit_leaves_a_usable_model():
     with pytest.warns(UserWarning, match="interrupted"):
         model = on_citations(watch=stopping(1, KeyboardInterrupt))
     assert len(model.path_) == 1
-    same_weights(model, SSVM(features=SHORT["features"], rules=CITATIONS).fit(*LABELLED))
+    same_weights(model, SSVM(tol=START_TOL, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED))
 
 
 def refused(folder, **changed):
