@@ -10,7 +10,7 @@ from matplotlib.image import imread
 from semistruct import SSVM, AnnealedSSVM, Corpus, load, make_citations, read, write
 from semistruct.cli import main, training
 from semistruct.cli.training import value_of
-from semistruct.fitting import calibrating, checkpoints, path, ranked
+from semistruct.fitting import checkpoints, path, ranked
 from semistruct.methods import METHODS
 from semistruct.rules import Rules
 
@@ -262,7 +262,8 @@ def test_an_interrupted_training_leaves_a_model(run, home, tmp_path, monkeypatch
     code, out, err = run(*train(home, tmp_path / "m", "--checkpoint", tmp_path / "state", "--json"))
     assert code == 130
     assert (
-        err == f"semistruct: interrupted, the model in {tmp_path / 'm'} is the supervised start, without calibration\n"
+        err
+        == f"semistruct: interrupted, the model in {tmp_path / 'm'} is the supervised start; left out: calibration\n"
     )
     assert json.loads(out)["stop"] == "interrupted"
     assert len(json.loads(out)["path"]) == 1
@@ -282,41 +283,39 @@ def test_an_interrupted_training_tells_that_its_model_is_further(run, home, tmp_
     assert err.startswith(f"semistruct: interrupted, the model in {tmp_path / 'm'} is the best point so far")
 
 
-def once(function):
-    """The function, interrupted when it is called first."""
+def interrupted_at(call_number, function):
+    """The function, interrupted in one of its calls."""
     calls = []
 
     def call(*args, **kwargs):
         calls.append(args)
-        if len(calls) == 1:
+        if len(calls) == call_number:
             raise KeyboardInterrupt
         return function(*args, **kwargs)
 
     return call
 
 
-LATE = {
-    "the labels": (AnnealedSSVM, "_finish", ", without labels of the pool and calibration"),
-    "the explanation": (path, "explain", ", without an explanation and calibration"),
-    "the weights": (AnnealedSSVM, "_weighed", ", without weights of rules by dev data and calibration"),
-    "the ranker": (AnnealedSSVM, "_ranking", ", without a ranker and calibration"),
-    "the calibration": (path, "calibrate_path", ", without calibration"),
-    "a path for the calibration": (calibrating, "_paths_without", ", without calibration"),
-    "the scores": (training, "_scores", ", without scores"),
-    "the file": (AnnealedSSVM, "save", ""),
+LATE = {  # what is interrupted, in which of its calls, and what is left out then
+    "the labels": (AnnealedSSVM, "_label_pool", 1, "; left out: the labels of the pool, the ranker, calibration"),
+    "the explanation": (path, "explain", 1, "; left out: the explanation, the ranker, calibration"),
+    "the weights": (AnnealedSSVM, "_weighed", 1, "; left out: the weights of rules, the ranker, calibration"),
+    "the ranker": (AnnealedSSVM, "_ranking", 1, "; left out: the ranker, calibration"),
+    "the calibration": (path, "calibrate_path", 1, "; left out: calibration"),
+    "a path for the calibration": (AnnealedSSVM, "_walk", 2, "; left out: calibration"),
+    "the scores": (training, "_scores", 1, "; left out: scores"),
+    "the file": (AnnealedSSVM, "save", 1, ""),
 }
 
 
 @pytest.mark.parametrize("name", LATE)
 def test_an_interruption_after_the_path_leaves_a_model(run, home, tmp_path, monkeypatch, name):
-    place, attribute, without = LATE[name]
-    monkeypatch.setattr(place, attribute, once(getattr(place, attribute)))
+    place, attribute, call_number, left_out = LATE[name]
+    monkeypatch.setattr(place, attribute, interrupted_at(call_number, getattr(place, attribute)))
     monkeypatch.setattr(ranked, "LEAST_RULED", 6)
     code, out, err = run(*train(home, tmp_path / "m", "--select", "last"))
     which = "the best point so far, learned from the pool too"
-    if attribute != "_ranking":
-        without = without.replace(" and calibration", ", a ranker and calibration")
-    assert (code, err) == (130, f"semistruct: interrupted, the model in {tmp_path / 'm'} is {which}{without}\n")
+    assert (code, err) == (130, f"semistruct: interrupted, the model in {tmp_path / 'm'} is {which}{left_out}\n")
     assert f"model written to {tmp_path / 'm'}\n" in out
     assert "no token has a label" not in out
     model, whole = load(tmp_path / "m"), load(home / "refs.model")
@@ -325,18 +324,19 @@ def test_an_interruption_after_the_path_leaves_a_model(run, home, tmp_path, monk
     assert model.model_.labels == whole.model_.labels
 
 
-def test_an_interrupted_refit_leaves_the_model(run, home, tmp_path, monkeypatch):
-    monkeypatch.setattr(AnnealedSSVM, "refit", interrupt)
+@pytest.mark.parametrize(("step", "call_number"), [("refit", 1), ("_walk", 4)])  # a path, two to calibrate, and again
+def test_an_interrupted_refit_leaves_the_model(run, home, tmp_path, monkeypatch, step, call_number):
+    monkeypatch.setattr(AnnealedSSVM, step, interrupted_at(call_number, getattr(AnnealedSSVM, step)))
     code, _, err = run(*train(home, tmp_path / "m", "-d", home / "dev.tsv", "--refit"))
     assert code == 130
-    assert err.endswith(", without what the dev data teach\n")
+    assert err.endswith("; left out: learning from the dev data\n")
     assert load(tmp_path / "m").predict([["A", "."]])
 
 
 def test_supervised_training_keeps_its_model_too(run, home, tmp_path, monkeypatch):
     monkeypatch.setattr(training, "_scores", interrupt)
     code, _, err = run("train", home / "train.tsv", *QUICK, "-o", tmp_path / "m")
-    assert (code, err) == (130, f"semistruct: interrupted, the model in {tmp_path / 'm'} is learned, without scores\n")
+    assert (code, err) == (130, f"semistruct: interrupted, the model is in {tmp_path / 'm'}; left out: scores\n")
     assert load(tmp_path / "m").predict([["A", "."]])
 
 

@@ -195,7 +195,7 @@ def test_text_is_refused_where_it_is_not_clear_how_to_cut_it(here, capsys):
     )
     assert expected in capsys.readouterr().err
     assert train("-u", "raw.txt") == 2
-    told = "train.jsonl has tokens that are not words, such as 'Corp.'; say how to cut it with --tokens: words"
+    told = "train.jsonl has tokens that are not words, such as 'Corp.'; use --tokens words, whitespace or pattern:REGEX"
     assert f"raw.txt:1: running text, but {told}" in capsys.readouterr().err
     assert main(["predict", "a.model", "raw.txt", "--tokens", "words"]) == 0
     with pytest.raises(DataError, match=expected):
@@ -205,8 +205,8 @@ def test_text_is_refused_where_it_is_not_clear_how_to_cut_it(here, capsys):
 @pytest.mark.parametrize(
     ("tokens", "advice"),
     [
-        (["#tag", "C++"], "such as '#tag'; --tokens whitespace gives such tokens"),
-        (["two words", "Inc."], "such as 'two words'; say how to cut it with --tokens pattern:REGEX"),
+        (["#tag", "C++"], "such as '#tag'; try --tokens whitespace"),
+        (["two words", "Inc."], "such as 'two words'; use --tokens pattern:REGEX"),
     ],
 )
 def test_a_way_to_cut_is_proposed_if_it_gives_the_labelled_tokens(here, capsys, tokens, advice):

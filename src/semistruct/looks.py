@@ -115,12 +115,12 @@ def advice_on_cutting(X: Iterable[Sequence[Token]]) -> str:
     """Why the tokens of X do not tell how text was cut, and what may be done: the rest of a sentence."""
     words = Counter(word_of(token) for x in X for token in x)
     odd = next((word for word, _ in words.most_common() if tokenize(word)[0] != [word]), None)
-    why = "does not tell" if odd is None else f"has tokens that are not words, such as {quoted(odd)}"
+    why = "does not tell how to cut it" if odd is None else f"has tokens that are not words, such as {quoted(odd)}"
     if any(len(word.split()) > 1 for word in words):
-        return f"{why}; say how to cut it with --tokens pattern:REGEX"
+        return f"{why}; use --tokens pattern:REGEX"
     if _signs(words)[1] <= (1 - NEARLY_ALL) * words.total():
-        return f"{why}; --tokens whitespace gives such tokens"
-    return f"{why}; say how to cut it with --tokens: words, whitespace or pattern:REGEX"
+        return f"{why}; try --tokens whitespace"
+    return f"{why}; use --tokens words, whitespace or pattern:REGEX"
 
 
 def _signs(words: Counter[str]) -> tuple[int, int]:

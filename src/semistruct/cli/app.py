@@ -184,7 +184,7 @@ def train(
     params |= training.settings_of(settings or [])
     with searching_here(features):
         result = training.train(data, output, method=method, params=params, beside=beside, refit=refit, quiet=quiet)
-    with training.written(result):
+    with training.beside_the_model(result["model"], "report"):
         print_result(result, as_json, training.report)
     training.end(result)
 

@@ -125,8 +125,8 @@ class Reading:
         Option(
             metavar="NAME",
             help="how running text is cut into tokens: words, whitespace, 'pattern:REGEX' (every match is a token) or "
-            "given (not at all); default: as in the data or model it is used with, where its "
-            "tokens tell; words if there is none",
+            "given (not at all); default: as in the training data or the model; words if there "
+            "is neither",
         ),
     ] = None
     cut_tokens: Annotated[

@@ -13,7 +13,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -133,7 +133,6 @@ class Part:
         self.made_from = made_from
         self.path, self.record = _beside(output)
         self._anew = f"delete {self.path} and {self.record.name} to start again"
-        self._is_ours = False  # whether no other process can write it
         self.reached = self._found()
         self.written = Written(form, scheme, self.reached.sequences, self.reached.width)
 
@@ -163,27 +162,36 @@ class Part:
     def continued(self) -> Iterator[None]:
         """Chunks can be added; when that ends well, the part becomes the output."""
         if not self.path.exists():
-            self._note()  # first, as a part without a record is not ours
+            self._note(self.reached)  # first, as a part without a record is not ours
         try:
             with open(self.path, "ab") as self._file:
                 if os.name != "nt" and not take_lock(self._file):  # on Windows a locked file cannot be read
                     raise DataError.at(self.path, None, "another process is writing it")
-                self._is_ours = True
                 self._check()
                 self._file.truncate(self.reached.bytes)
-                yield
+                with self._deleted_if_empty():
+                    yield
             os.replace(self.path, self.path.with_name(self.path.name.removesuffix(".part")))
         except OSError as err:
             kept = self.kept("make room and " if err.errno in FULL else "")
             raise DataError.at(self.path, None, f"cannot write: {reason(err)}; {kept}") from err
         self.record.unlink(missing_ok=True)
 
+    @contextmanager
+    def _deleted_if_empty(self) -> Iterator[None]:
+        """What ends early leaves no part with nothing in it."""
+        try:
+            yield
+        except BaseException:
+            if not self.reached.sequences:
+                with suppress(OSError):
+                    self.path.unlink()
+                    self.record.unlink()
+            raise
+
     def kept(self, first: str = "") -> str:
-        """What a command that ends early leaves, and what to do then; a part with nothing in it is deleted."""
+        """What a command that ends early leaves, and what to do then."""
         n, again = self.reached.sequences, f"{first}give the same command again"
-        if n == 0 and self._is_ours:
-            self.path.unlink(missing_ok=True)
-            self.record.unlink(missing_ok=True)
         if n == 0:
             return f"nothing was kept; {again}"
         done = "1 sequence is" if n == 1 else f"{n:,} sequences are"
@@ -199,19 +207,19 @@ class Part:
         self._file.write(data)
         self._file.flush()
         os.fsync(self._file.fileno())
-        self.reached = Reached(
+        reached = Reached(
             self.written.sequences, before.bytes + len(data), zlib.crc32(data, before.checksum), self.written.width,
             uncertain,
         )  # fmt: skip
         try:
-            self._note()
+            self._note(reached)
         except DataError as err:
-            self.reached = before
             raise err.__cause__ or err from None  # `continued` says what is kept
+        self.reached = reached
 
-    def _note(self) -> None:
+    def _note(self, reached: Reached) -> None:
         with replacing(self.record, "utf-8") as file:
-            json.dump({"made from": self.made_from, "reached": asdict(self.reached)}, file, indent=1)
+            json.dump({"made from": self.made_from, "reached": asdict(reached)}, file, indent=1)
 
     def _check(self) -> None:
         """Refuse a part that is not what was written."""

@@ -107,8 +107,8 @@ def train(
     card = {"data": _about(data), "metric": estimator.metric, **_no_scores(estimator)}
     with _sparing(estimator, skipped, SCORES):
         card |= _scores(estimator, data)
-    if refit and estimator.stop_ != "interrupted":
-        with _sparing(estimator, skipped, "what the dev data teach"):
+    if refit:
+        with _sparing(estimator, skipped, "learning from the dev data"):
             _refit(estimator, data, quiet)
         card["data"]["refit"] = estimator.stop_ != "interrupted"
     card["C"] = getattr(estimator, "C_", None)
@@ -148,14 +148,18 @@ def _save(estimator: Any, output: Path, card: dict[str, Any]) -> None:
 
 
 def _refit(estimator: Any, data: Data, quiet: bool) -> None:
-    """Learn again, from train and dev data; how text is cut stays."""
+    """Learn again, from train and dev data, unless there was an interruption; how text is cut stays."""
     assert data.dev is not None
+    if estimator.stop_ == "interrupted":
+        raise KeyboardInterrupt
     pool = {"pool": data.pool} if isinstance(estimator, PathMethod) else {}
     with watching(quiet) as watch, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what there is to say has been said
         dev = (data.dev.tokens, data.dev.labels)
         estimator.refit(data.labelled.tokens, data.labelled.labels, dev=dev, watch=watch, **pool)
     estimator.tokens_ = data.tokens
+    if estimator.stop_ == "interrupted":  # its path was
+        raise KeyboardInterrupt
 
 
 def _about(data: Data) -> dict[str, Any]:
@@ -188,40 +192,35 @@ def _no_scores(estimator: Any) -> dict[str, Any]:
 def _draw(plot: Path, estimator: Any, output: Path) -> None:
     from semistruct.report.plots import path_of_models
 
-    try:
+    with beside_the_model(output, "plot"):
         axis, words = (estimator.axis, estimator.axis_text), METRICS[estimator.metric].words
         path_of_models(plot, estimator.path_, estimator.history_, axis, words)
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"the model is in {output}, the plot is not complete") from None
 
 
 @contextmanager
-def written(result: dict[str, Any]) -> Iterator[None]:
-    """An interruption while the report is printed says where the model is."""
+def beside_the_model(model: Path | str, what: str) -> Iterator[None]:
+    """An interruption after the model was written says where it is."""
     try:
         yield
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"the model is in {result['model']}, the report is not complete") from None
+        raise KeyboardInterrupt(f"the model is in {model}, the {what} is not complete") from None
 
 
 def end(result: dict[str, Any]) -> None:
     """Pass on an interruption of the fit, now that the model is written and the report printed."""
     if result["stop"] == "interrupted":
-        without = f", without {_joined(result['skipped'])}" if result["skipped"] else ""
-        raise KeyboardInterrupt(f"the model in {result['model']} is {_which(result)}{without}")
-
-
-def _joined(words: list[str]) -> str:
-    """Words as in a sentence: a, b and c."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+        left_out = f"; left out: {', '.join(result['skipped'])}" if result["skipped"] else ""
+        raise KeyboardInterrupt(f"{_which(result)}{left_out}")
 
 
 def _which(result: dict[str, Any]) -> str:
-    """Which model a fit that was interrupted gave."""
+    """Where the model of a fit that was interrupted is, and which one it is."""
+    model = result["model"]
     if not result["path"]:
-        return "learned"
+        return f"the model is in {model}"
     start = result["path"][0]["chosen"]
-    return f"the {STARTS[result['start']]} start" if start else "the best point so far, learned from the pool too"
+    point = f"the {STARTS[result['start']]} start" if start else "the best point so far, learned from the pool too"
+    return f"the model in {model} is {point}"
 
 
 def value_of(text: str) -> Any:

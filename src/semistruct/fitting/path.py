@@ -48,8 +48,6 @@ from semistruct.params import check_params, seed_from
 from semistruct.progress import Watch
 from semistruct.rules import Rules
 
-CALIBRATION = "calibration"  # in words
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PathMethod(SequenceLabeller):
@@ -86,7 +84,7 @@ class PathMethod(SequenceLabeller):
     start_ : where the path begins: "labels", the supervised model, or "rules" (see `AnnealedSSVM`)
     explanation_ : the rules that the supervised model broke, those still broken, and which labels changed
     stop_ : "finished" or "interrupted"
-    skipped_ : what the model lacks because of an interruption, in words
+    skipped_ : what an interruption left out, in words
     """
 
     axis: ClassVar[str]  # what the stages differ in: its name in rows of the history and of the path, and in words
@@ -173,9 +171,9 @@ class PathMethod(SequenceLabeller):
                     judge, points = plain, alone
         run, points = self._with_all(run, points, task, judge, kept)
         run.state.extra = {}  # the dual variables of a large pool take much room
-        self._explain(task, points, judge, run.state, supervised)
+        self._conclude(task, points, judge, run.state, supervised)
         weigh = partial(self._weighed, self.model_, trust, n_labelled)
-        self.model_ = self._or_else("weights of rules by dev data", partial(weigh, dev), partial(weigh, None))
+        self.model_ = self._or_else("the weights of rules", partial(weigh, dev), partial(weigh, None))
         self._rank_and_calibrate(task, (X, y) if n_labelled else ([], []), pool or [], dev)
         if self.keep_models:
             rules, ranker = self.model_.rules, self.model_.ranker
@@ -186,26 +184,28 @@ class PathMethod(SequenceLabeller):
         """Give the model a ranker, and have it know how right it is."""
         ranking = NO_RANKING
         if self.ranks and can_rank(*labelled, self.rules):
-            if self.stop_ == "finished":
-                ranking = self._or_else("a ranker", lambda: self._ranking(task, labelled), lambda: NO_RANKING)
-            else:
-                self.skipped_.append("a ranker")
+            ranking = self._or_else("the ranker", partial(self._ranking, task, labelled), long=True) or NO_RANKING
         self.model_ = replace(self.model_, ranker=ranking.ranker)
         if self.calibrates:
-            if self.stop_ == "interrupted":
-                labelled = [], []
-                self.skipped_ += [CALIBRATION] if dev is None else []
-            calibrate = partial(calibrate_path, self, labelled, pool, dev, ranking.apart)
-            self._or_else(CALIBRATION, calibrate, partial(leave_uncalibrated, self))
+            held_out = labelled if self.stop_ == "finished" else ([], [])
+            calibrate = partial(calibrate_path, self, held_out, pool, dev, ranking.apart)
+            self._or_else("calibration", calibrate, partial(leave_uncalibrated, self), long=dev is None)
 
-    def _or_else(self, what: str, step: Callable[[], Any], instead: Callable[[], Any]) -> Any:
-        """What a step after the path gives; an interruption ends only the step, and something short is done instead."""
+    def _or_else(
+        self, what: str, step: Callable[[], Any], instead: Callable[[], Any] = lambda: None, *, long: bool = False
+    ) -> Any:
+        """What a step after the path gives; an interruption ends only the step, and something short is done instead.
+
+        long  do not even begin after an interruption
+        """
         try:
+            if long and self.stop_ == "interrupted":
+                raise KeyboardInterrupt
             return step()
         except KeyboardInterrupt:
             self.stop_ = "interrupted"
             self.skipped_.append(what)
-            warnings.warn(f"interrupted: the model is complete but for {what}", stacklevel=4)
+            warnings.warn(f"interrupted, without {what}", stacklevel=4)
             return instead()
 
     def _better_path(
@@ -349,17 +349,19 @@ class PathMethod(SequenceLabeller):
     def _model(self, task: Task, chain: ChainWeights) -> Model:
         return Model(task.labels, task.encoder, chain).compact()
 
-    def _explain(self, task: Task, points: list[Point], judge: Judge, state: State, supervised: ChainWeights) -> None:
-        """Take the best point, and say what changed on the way to it."""
-        given = task, points, judge, state
-        found = self._or_else("labels of the pool", lambda: self._finish(*given), lambda: self._take_best(*given))
+    def _conclude(self, task: Task, points: list[Point], judge: Judge, state: State, supervised: ChainWeights) -> None:
+        """Take the best point, label the pool with it, and say what changed on the way to it."""
+        point = self._take_best(task, points, judge, state)
+        labels = self._or_else("the labels of the pool", partial(self._label_pool, task, point))
+        if self.reports:
+            self._or_else("the report on rules", partial(self._report, task, points, point))
         self.explanation_: dict[str, Any] = {"rules": [], "moved": [], "causes": []}
-        if isinstance(found, np.ndarray):
-            explained = partial(explain, task, supervised, found, self.n_jobs)
-            self.explanation_ = self._or_else("an explanation", explained, lambda: self.explanation_)
+        if labels is not None:
+            explained = partial(explain, task, supervised, labels, self.n_jobs)
+            self.explanation_ = self._or_else("the explanation", explained, lambda: self.explanation_)
 
     def _take_best(self, task: Task, points: list[Point], judge: Judge, state: State) -> Point:
-        """Take the best point, which takes no time."""
+        """Take the best point, which takes no time; all that takes time is empty still."""
         best = judge.best(points)
         self.model_ = self._model(task, points[best].chain)
         self.history_ = state.history
@@ -369,9 +371,12 @@ class PathMethod(SequenceLabeller):
             setattr(self, part.attribute, [])
         return points[best]
 
-    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State) -> np.ndarray:
-        """Take the best point; returns its labels of the open sequences."""
-        point = self._take_best(task, points, judge, state)
+    def _report(self, task: Task, points: list[Point], point: Point) -> None:
+        """Fill the tables of `reports`; `point` is the best of the points."""
+        raise NotImplementedError
+
+    def _label_pool(self, task: Task, point: Point) -> np.ndarray:
+        """The labels of the open sequences at a point."""
         labels, names = point.labels, np.array(task.labels, object)
         if labels is None:
             labels = task.decoded(point.chain, self.n_jobs)

@@ -23,7 +23,7 @@ from semistruct.expectations.rows import Expectations, why_no_expectation
 from semistruct.features import FeatureSet
 from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
 from semistruct.fitting.path import PathMethod
-from semistruct.fitting.points import Judge, Point
+from semistruct.fitting.points import Point
 from semistruct.fitting.probabilities import Probabilities
 from semistruct.fitting.runs import Run
 from semistruct.fitting.standing import RuleReport
@@ -163,13 +163,9 @@ class ProjectedMethod(Probabilities, PathMethod):
         before, after = (float(record.objective or 0.0) for record in (learned.history[0], learned.history[-1]))
         return learned.chain, before, after
 
-    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State) -> np.ndarray:
-        labels = super()._finish(task, points, judge, state)
-        self.expectations_: list[dict[str, Any]] = []
+    def _report(self, task: Task, points: list[Point], point: Point) -> None:
         if len(task.opened) and len(task.tables.rules):
-            point = points[judge.best(points)]
             self.expectations_ = self._compared(self._projector(task), point)
-        return labels
 
     def _compared(self, projector: Projector, point: Point) -> list[dict[str, Any]]:
         """What rules expect, before and after projection; warns of hard rules that cannot be met."""

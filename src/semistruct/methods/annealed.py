@@ -60,7 +60,8 @@ class AnnealedSSVM(MarginPath):
     engine : who does the work: None for this process, "ray" for Ray on this machine, "ray://HOST:PORT" for a cluster.
         Each process of Ray, called an actor, matches and learns its own part of the sequences; with one actor the
         result is the same as without Ray
-    actors : with an engine, the number of actors; None for one per core, but 2,500 sequences of the pool for each
+    actors : with an engine, the number of actors; None for one per core, but at most one per 2,500
+        sequences of the pool
     others : those of `MarginPath`
 
     Attributes

@@ -13,7 +13,7 @@ from semistruct.expectations.shares import Shares, WithShares
 from semistruct.features import FeatureSet
 from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
 from semistruct.fitting.path import PathMethod
-from semistruct.fitting.points import Judge, Point
+from semistruct.fitting.points import Point
 from semistruct.fitting.probabilities import Probabilities
 from semistruct.fitting.projected import has_expectation
 from semistruct.fitting.runs import Run
@@ -114,8 +114,6 @@ class GeneralizedExpectation(Probabilities, PathMethod):
             iterations=last.count,
         )
 
-    def _finish(self, task: Task, points: list[Point], judge: Judge, state: State) -> np.ndarray:
-        labels = super()._finish(task, points, judge, state)
-        shares = Shares(task.opened, task.tables, self.n_jobs) if len(task.opened) else None
-        self.shares_ = [] if shares is None else shares.told(points[0].chain, points[-1].chain)
-        return labels
+    def _report(self, task: Task, points: list[Point], point: Point) -> None:
+        if len(task.opened):
+            self.shares_ = Shares(task.opened, task.tables, self.n_jobs).told(points[0].chain, points[-1].chain)
