@@ -263,8 +263,6 @@ def test_windows(spec, window):
         ("corelower(2)", r"^features: corelower\(2\): corelower takes no argument$"),
         ("begin(x)", r"^features: begin\(x\): begin takes no argument$"),
         ("prefix(a)", r"prefix\(a\): expected a number or a range"),
-        ("lexicon(/no/such/file)", r"^features: lexicon\(/no/such/file\): there is no file /no/such/file$"),
-        ("lexicon(/)", r"^features: lexicon\(/\): cannot read /: is a directory$"),
         ("lexicon", r"lexicon: expected a file, as in lexicon\(names.txt\)"),
         ("lexicon()", r"lexicon: expected a file, as in lexicon\(names.txt\)"),
         ("cluster()[-1..1]", r"cluster: expected a file, as in cluster\(brown.tsv\)"),
@@ -282,11 +280,25 @@ def test_empty_brackets_are_as_good_as_none(name):
         Features.of([name, f"{name}()"])
 
 
-def test_a_lexicon_that_is_not_text(tmp_path):
-    file = tmp_path / "binary.txt"
-    file.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ParameterError, match=r"binary.txt is not UTF-8 text$"):
-        Features.of(f"lexicon({file})")
+@pytest.mark.parametrize("template", ["lexicon", "cluster"])
+def test_files_of_templates_that_cannot_be_read(template, tmp_path):
+    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(DataError, match=r"binary.txt: not UTF-8 text$"):
+        Features.of(f"{template}({tmp_path / 'binary.txt'})")
+    with pytest.raises(DataError, match=r"^/no/such/file: cannot read: no such file or directory$"):
+        Features.of(f"{template}(/no/such/file)")
+    with pytest.raises(DataError, match=r"^/: cannot read: is a directory$"):
+        Features.of(f"{template}(/)")
+
+
+def test_a_template_may_have_an_argument_or_none(monkeypatch):
+    def first(letters="1"):
+        return lambda token: [token[: int(letters)]]
+
+    monkeypatch.setitem(WORDS, "first", first)
+    encoder = Encoder(Features.of(["first", "first(2)"]))
+    encoder.fit([["abc"]])
+    assert encoder.feature_names() == ["first=a", "first(2)=ab"]
 
 
 def test_a_column_is_one_number():

@@ -45,6 +45,16 @@ def read_lines(path: PathLike, encoding: str) -> Iterator[str]:
         raise DataError.at(source, None, f"cannot read: {reason(err)}") from err
 
 
+def short_lines(path: PathLike) -> list[str]:
+    """The lines of a short file of UTF-8 text, without their ends."""
+    try:
+        return Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise DataError.at(path, None, "not UTF-8 text") from None
+    except OSError as err:
+        raise DataError.at(path, None, f"cannot read: {reason(err)}") from None
+
+
 def state_of(path: PathLike) -> tuple[int, int, int] | None:
     """What shows that a file has changed: which one it is, its size and its time; None for what is no file."""
     if os.fspath(path) == "-" or not os.path.isfile(path):

@@ -27,7 +27,7 @@ def shipped_kinds() -> dict[str, str]:
     return {word: " ".join(of) for word, of in found.items()}
 
 
-@template(WORDS, shipped=shipped_kinds)
+@template(WORDS, shipped_kinds)
 def kinds(table: dict[str, str]) -> WordTemplate:
     """The kinds of the lower-cased word without its outer punctuation."""
 

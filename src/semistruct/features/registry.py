@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 Make = TypeVar("Make", bound=Callable[..., Any])
-Read = Callable[[list[str], str], dict[str, str]]
+Table = Callable[..., dict[str, str]]
 
 WORDS: dict[str, Callable[..., Any]] = {}
 """Templates that look at one word."""
@@ -17,26 +17,20 @@ SEQUENCES: dict[str, Callable[..., Any]] = {}
 STEPS: dict[str, Callable[..., Any]] = {}
 """Kinds of steps: the arguments of steps(...)."""
 
-FILES: dict[str, Read] = {}
-"""What makes a table of the lines of the file that a template names, and of its name for messages."""
-
-SHIPPED: dict[str, Callable[[], dict[str, str]]] = {}
-"""What gives the table of a template whose table comes with semistruct."""
+TABLES: dict[str, Table] = {}
+"""What gives the table from which a template is made: called with the argument of the template, if it takes one."""
 
 
-def template(
-    listed: dict[str, Callable[..., Any]],
-    read: Read | None = None,
-    shipped: Callable[[], dict[str, str]] | None = None,
-) -> Callable[[Make], Make]:
-    """Decorator of a function that makes a template: registers it under its name."""
+def template(listed: dict[str, Callable[..., Any]], table: Table | None = None) -> Callable[[Make], Make]:
+    """Decorator of a function that makes a template: registers it under its name.
+
+    table  gives what the function is called with; a model keeps that, so it does not need the file it came from
+    """
 
     def register(make: Make) -> Make:
         listed[make.__name__] = make
-        if read is not None:
-            FILES[make.__name__] = read
-        if shipped is not None:
-            SHIPPED[make.__name__] = shipped
+        if table is not None:
+            TABLES[make.__name__] = table
         return make
 
     return register

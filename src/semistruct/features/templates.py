@@ -12,16 +12,16 @@ The lists of `kinds` are kept likewise, so that a model goes on with those it wa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
 from semistruct.errors import ParameterError, meant, quoted
 from semistruct.features import kinds_of_words, sequences, steps, words  # noqa: F401  (each registers its templates)
 from semistruct.features.functions import TokenFunction, found_function, text_of
-from semistruct.features.registry import FILES, SEQUENCES, SHIPPED, STEPS, WORDS
+from semistruct.features.registry import SEQUENCES, STEPS, TABLES, WORDS
 from semistruct.features.vectors import WordVectors
 
 SPEC = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<args>.*)\))?(?:\[(?P<low>-?\d+)(?:\.\.(?P<high>-?\d+))?\])?")
@@ -74,10 +74,8 @@ class Features:
         found = cls(specs)
         for spec in specs:
             name, args, _ = parse(spec)
-            if name in FILES:
-                found.resources[f"{name}({args})"] = FILES[name](_lines(name, args), args)
-            elif name in SHIPPED:
-                found.resources[f"{name}()"] = SHIPPED[name]()
+            if name in TABLES:
+                found.resources[f"{name}({args})"] = TABLES[name](*filter(None, [args]))
             elif name == "vectors":
                 found.vectors[f"{name}({args})"] = WordVectors.read(args)
             elif name == "python":
@@ -90,9 +88,8 @@ class Features:
         out = CompiledFeatures()
         for spec in self.specs:
             name, args, window = parse(spec)
-            needs_table = name in FILES or name in SHIPPED
-            given: tuple[Any, ...] = (self.resources[f"{name}({args})"],) if needs_table else (args,) if args else ()
-            label = f"{name}({Path(args).stem if name in FILES or name == 'vectors' else args})" if args else name
+            given: list[Any] = [self.resources[f"{name}({args})"]] if name in TABLES else [args] if args else []
+            label = f"{name}({Path(args).stem if 'file' in _parameters(name) else args})" if args else name
             if name == "steps":
                 out.step, out.n_kinds = STEPS[args]()
             elif label in out.labels:
@@ -169,29 +166,16 @@ def _check_argument(name: str, args: str) -> None:
     """Refuse an argument of a template that takes none, and none for one that needs it."""
     if name in ("python", "steps"):
         return  # these say more about theirs
-    taken = ["file"] if name in FILES or name == "vectors" else _parameters(name)
+    taken = _parameters(name)
     if args and not taken:
         raise ParameterError(f"features: {name}({args}): {name} takes no argument")
-    if taken and not args:
-        wanted = taken[0] if taken[0].endswith("s") else f"a {taken[0]}"
-        example = EXAMPLES.get(name.removeprefix("core"), taken[0].upper())
+    for needed in () if args else (key for key, one in taken.items() if one.default is one.empty):
+        wanted = needed if needed.endswith("s") else f"a {needed}"
+        example = EXAMPLES.get(name.removeprefix("core"), needed.upper())
         raise ParameterError(f"features: {name}: expected {wanted}, as in {name}({example})")
 
 
-def _parameters(name: str) -> list[str]:
-    """What a template without a file is made from."""
-    make = WORDS[name] if name in WORDS else SEQUENCES[name]
-    return [] if name in SHIPPED else list(signature(make).parameters)
-
-
-def _lines(name: str, path: str) -> list[str]:
-    """The lines of the file that a template names."""
-    where = f"features: {name}({path}):"
-    try:
-        return Path(path).read_text(encoding="utf-8-sig").splitlines()
-    except FileNotFoundError:
-        raise ParameterError(f"{where} there is no file {path}") from None
-    except UnicodeDecodeError:
-        raise ParameterError(f"{where} {path} is not UTF-8 text") from None
-    except OSError as err:
-        raise ParameterError(f"{where} cannot read {path}: {(err.strerror or str(err)).lower()}") from None
+def _parameters(name: str) -> Mapping[str, Parameter]:
+    """What a template takes, by name: at most one argument."""
+    makers: dict[str, Callable[..., Any]] = {**WORDS, **SEQUENCES, **TABLES, "vectors": WordVectors.read}
+    return signature(makers[name]).parameters if name in makers else {}

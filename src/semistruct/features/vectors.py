@@ -18,6 +18,7 @@ from semistruct.corpus import Token
 from semistruct.errors import DataError, quoted
 from semistruct.features.own import LARGEST
 from semistruct.features.words import word_of
+from semistruct.files import reason
 
 BLANKS = re.compile(r"[ \t]+")  # not the rarer white space of Unicode, which words hold
 HEADER = re.compile(r"\d+[ \t]+(\d+)\s*")
@@ -54,19 +55,19 @@ class WordVectors:
         return number if number >= 0 else self._number.get(word.lower(), -1)
 
     @classmethod
-    def read(cls, path: str) -> WordVectors:
+    def read(cls, file: str) -> WordVectors:
         """From a file; each vector is made to have length 1, as any other feature has."""
         try:
-            found = _from_arrays(path) if Path(path).suffix == ".safetensors" else _from_text(path)
+            found = _from_arrays(file) if Path(file).suffix == ".safetensors" else _from_text(file)
             vectors = cls(*found)
         except OSError as err:
-            raise DataError.at(path, None, f"cannot read: {(err.strerror or str(err)).lower()}") from None
+            raise DataError.at(file, None, f"cannot read: {reason(err)}") from None
         except UnicodeDecodeError:
-            raise DataError.at(path, None, "not UTF-8; vectors are lines of text, or a .safetensors file") from None
+            raise DataError.at(file, None, "not UTF-8; vectors are lines of text, or a .safetensors file") from None
         except DataError:
             raise
         except (SafetensorError, TypeError, ValueError) as err:
-            raise DataError.at(path, None, f"cannot read vectors: {err}") from None
+            raise DataError.at(file, None, f"cannot read vectors: {err}") from None
         length = np.linalg.norm(vectors.matrix.astype(float), axis=1, keepdims=True)
         return cls(vectors.words, (vectors.matrix / np.where(length > 0, length, 1)).astype(np.float32))
 

@@ -13,6 +13,7 @@ from functools import lru_cache, wraps
 from semistruct.corpus import Token
 from semistruct.errors import DataError, ParameterError, quoted
 from semistruct.features.registry import WORDS, template
+from semistruct.files import short_lines
 
 REMEMBERED = 1 << 15  # words whose looks are not worked out again
 Values = list[str]
@@ -210,16 +211,16 @@ def column(number: str) -> WordTemplate:
     return values
 
 
-def read_clusters(lines: list[str], source: str) -> dict[str, str]:
+def read_clusters(file: str) -> dict[str, str]:
     """`word TAB cluster` lines, or the `bits TAB word TAB count` lines of Brown clustering programs."""
     table = {}
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(short_lines(file), 1):
         if not line.strip():
             continue
         parts = line.split("\t")
         if len(parts) not in (2, 3):
             found = "1 column" if len(parts) == 1 else f"{len(parts)} columns"
-            raise DataError.at(source, number, f"{found}, expected 2 or 3 with a TAB between them")
+            raise DataError.at(file, number, f"{found}, expected 2 or 3 with a TAB between them")
         bits_first = len(parts) == 3
         table[parts[1] if bits_first else parts[0]] = parts[0] if bits_first else parts[1]
     return table
