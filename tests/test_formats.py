@@ -1,222 +1,17 @@
-"""Files there and back in every format, detection by content, and each message about a bad file."""
+"""Files in every format: what is read, detection by content, and each message about a bad file."""
 
 import io
 import json
 import os
 import sys
-from contextlib import contextmanager
-from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from semistruct.corpus import Corpus, Example
 from semistruct.errors import DataError, DataWarning
 from semistruct.formats import FORMATS, detect, read, stream, write
-from semistruct.labels import Span, encode, scheme_of
-from semistruct.tokens import tokenize
-
-# ---------------------------------------------------------------- there and back
-
-CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff")
-WORDS = st.text(CHARACTERS, min_size=1, max_size=6).filter(str.strip)
-FIELDS = WORDS.filter(lambda w: not set(w) & set(" \t\r\n") and w != "?")
-TAG_NAMES = st.sampled_from(["author", "title", "B.x", "naïve_1"])
-
-
-@st.composite
-def token_examples(draw, words, labels):
-    """Sequences of words, or of words with a second column, with all, some or no labels."""
-    drawn = draw(st.lists(words | st.tuples(words, words), min_size=1, max_size=5))
-    found = draw(st.none() | st.lists(st.none() | labels, min_size=len(drawn), max_size=len(drawn)))
-    return Example(drawn, found if found and any(found) else None)
-
-
-@st.composite
-def marked_lines(draw):
-    """(label or None, text) pieces of a line in which neighbours differ in label."""
-    pieces = draw(st.lists(st.tuples(st.none() | TAG_NAMES, st.text(CHARACTERS, max_size=8)), max_size=6))
-    pieces = [(label, text.replace("\r", "").replace("\n", "")) for label, text in pieces]
-    pieces = [piece for piece in pieces if piece[1].strip()]
-    assume(pieces and all(a[0] != b[0] for a, b in pairwise(pieces)))
-    return pieces
-
-
-def there_and_back(folder, examples, name, **options):
-    path = folder / f"x.{name}"
-    write(examples, path, name)
-    return read(path, format=name, **options)
-
-
-def parts(examples):
-    return [(e.tokens, e.labels, e.text, e.offsets) for e in examples]
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("formats")
-
-
-@settings(deadline=None)
-@given(st.data())
-@pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "csv"])
-def test_columns_there_and_back(folder, name, data):
-    width = data.draw(st.integers(1, 3))
-    token = FIELDS if width == 1 else st.tuples(*[FIELDS] * width)
-    pairs = st.lists(st.tuples(token, st.none() | FIELDS), min_size=1, max_size=4)
-    rows = data.draw(st.lists(pairs, min_size=1, max_size=3))
-    examples = [Example([x for x, _ in row], [y for _, y in row]) for row in rows]
-    found = there_and_back(folder, examples, name)
-    assert found.tokens == [e.tokens for e in examples]
-    assert found.labels == [e.labels if any(e.labels) else None for e in examples]
-    assert list(stream(folder / f"x.{name}", format=name)) == found.examples
-
-
-@settings(deadline=None)
-@given(st.lists(token_examples(WORDS, WORDS), min_size=1, max_size=3))
-def test_token_records_there_and_back(folder, examples):
-    assert parts(there_and_back(folder, examples, "jsonl")) == parts(examples)
-
-
-@settings(deadline=None)
-@given(marked_lines())
-@pytest.mark.parametrize("name", ["jsonl", "inline"])
-def test_marked_text_there_and_back(folder, name, pieces):
-    """A record made by hand from the pieces is read as they say, and again after writing."""
-    text, spans = "", []
-    for label, piece in pieces:
-        if label:
-            spans.append([len(text), len(text) + len(piece), label])
-        text += piece
-    (folder / "hand.jsonl").write_text(json.dumps({"text": text, "spans": spans}), encoding="utf-8")
-    (example,) = read(folder / "hand.jsonl", format="jsonl")
-    labels = example.labels or [None] * len(example)
-    of_character = [label for label, piece in pieces for _ in piece]
-    for (a, b), label, token in zip(example.offsets, labels, example.tokens, strict=True):
-        assert token == text[a:b]
-        assert set(of_character[a:b]) == {label}
-    covered = {i for a, b in example.offsets for i in range(a, b)}
-    assert all(c.isspace() for i, c in enumerate(text) if i not in covered)
-    assert parts(there_and_back(folder, [example], name)) == parts([example])
-
-
-@settings(deadline=None)
-@given(st.lists(st.text(CHARACTERS, max_size=12).filter(str.strip), min_size=1, max_size=3))
-def test_text_there_and_back(folder, lines):
-    path = folder / "x.txt"
-    path.write_text("\n\n".join(line.replace("\r", " ").replace("\n", " ") for line in lines), encoding="utf-8")
-    corpus = read(path, format="text")
-    assert len(corpus) == len(lines)
-    assert corpus.labels == [None] * len(lines)
-    assert parts(there_and_back(folder, corpus, "text")) == parts(corpus)
-
-
-# ---------------------------------------------------------------- read as it was, or refused
-
-
-@contextmanager
-def refusing():
-    """Gives a list that is filled if writing refuses a sequence; no other error passes."""
-    refused = []
-    try:
-        yield refused
-    except DataError as err:
-        refused.append(str(err))
-    assert all(problem.startswith("sequence ") for problem in refused)
-
-
-ANY = st.characters() | st.sampled_from([*"\0\ufeff\u2028\u2003\ud800\r\n\t ?<>&-", "-DOCSTART-", "B-", "I-a", "O"])
-ANYTHING = st.lists(ANY, min_size=1, max_size=4).map("".join)
-SURELY = st.sampled_from(["a", "b", "PER", "\ufeffx", "O", "B-a", "I-B-a"])
-
-
-@st.composite
-def any_examples(draw):
-    """Sequences of anything that may be a token, with one number of columns or several."""
-    width = draw(st.integers(1, 3))
-    words = ANYTHING.filter(lambda w: not w.isspace())
-    fields = ANYTHING | st.just("")
-    token = words if width == 1 else st.tuples(words, *[fields] * (width - 1))
-    if draw(st.integers(0, 9)) == 0:
-        token = words | st.tuples(words, fields)
-    tokens = draw(st.lists(token, min_size=1, max_size=4))
-    label = st.none() | SURELY | words
-    labels = draw(st.none() | st.lists(label, min_size=len(tokens), max_size=len(tokens)))
-    return Example(tokens, labels if labels and set(labels) != {None} else None)
-
-
-@settings(deadline=None, max_examples=80)
-@given(st.lists(any_examples(), min_size=1, max_size=3))
-@pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "csv", "jsonl", "json", "huggingface"])
-def test_tokens_come_back_as_they_were_or_are_refused(folder, name, examples):
-    with refusing() as refused:
-        found = there_and_back(folder, examples, name)
-    if refused:
-        return
-    assert parts(found) == parts(examples)
-
-
-@st.composite
-def marked_examples(draw, scheme):
-    """Texts with labelled spans, all else unknown or all else outside; (the example, the label outside)."""
-    text = draw(st.lists(ANY | st.sampled_from("ab .@"), min_size=1, max_size=12).map("".join))
-    words, offsets = tokenize(text)
-    assume(words)
-    edges = sorted(draw(st.sets(st.integers(0, len(words)), max_size=6)))
-    kinds = st.sampled_from(["a", "b", "PER", "B-a", "naïve", "two words"])
-    found = [Span(draw(kinds), a, b) for a, b in pairwise(edges) if draw(st.booleans())]
-    outside = draw(st.sampled_from([None, "O"]))
-    labels = encode(found, len(words), scheme)
-    assume((scheme_of(labels) == "plain") == (scheme == "plain" or not found))
-    if outside is None:
-        covered = {t for span in found for t in range(span.start, span.end)}
-        labels = [y if t in covered or draw(st.booleans()) else None for t, y in enumerate(labels)]
-        # without an unknown token, "O" is told only by `outside`
-        outside = None if None in labels else "O"
-    return Example(words, labels if set(labels) != {None} else None, text, offsets), outside
-
-
-@settings(deadline=None, max_examples=80)
-@given(st.data())
-@pytest.mark.parametrize("scheme", ["plain", "bio", "bioes", "iob1"])
-@pytest.mark.parametrize("name", ["jsonl", "inline", "doccano", "prodigy", "label-studio", "csv-texts"])
-def test_marked_texts_come_back_as_they_were_or_are_refused(folder, name, scheme, data):
-    example, outside = data.draw(marked_examples(scheme))
-    options = {"scheme": None if scheme == "plain" else scheme, "outside": outside if example.labels else None}
-    with refusing() as refused:
-        found = there_and_back(folder, [example], name, **options)
-    if refused:
-        return
-    text = example.text if name != "inline" else example.text.replace("\r", " ").replace("\n", " ")
-    assert parts(found) == parts([replace(example, text=text)])
-
-
-@settings(deadline=None, max_examples=80)
-@given(marked_examples("plain"))
-def test_texts_come_back_as_they_were_or_are_refused(folder, case):
-    example = replace(case[0], labels=None)
-    with refusing() as refused:
-        found = there_and_back(folder, [example], "text")
-    if refused:
-        return
-    assert parts(found) == parts([replace(example, text=example.text.replace("\r", " ").replace("\n", " "))])
-
-
-@pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "text", "inline"])
-def test_a_first_character_that_looks_like_a_byte_order_mark_stays(folder, name):
-    example = read_text(folder, "\ufeff\ufeffx") if name in ("text", "inline") else Example(["\ufeffx"], ["\ufeffy"])
-    assert parts(there_and_back(folder, [example, example], name)) == parts([example, example])
-
-
-def read_text(folder, content):
-    (folder / "mark.txt").write_text(content, encoding="utf-8")
-    (example,) = read(folder / "mark.txt", format="text")
-    return example
-
 
 # ---------------------------------------------------------------- what is read
 
@@ -231,6 +26,10 @@ def file(tmp_path):
         return path
 
     return make
+
+
+def parts(examples):
+    return [(e.tokens, e.labels, e.text, e.offsets) for e in examples]
 
 
 def test_columns_and_lines(file):
