@@ -20,7 +20,7 @@ from semistruct.progress import Progress, Watch
 from semistruct.solvers import crf, sdm
 from semistruct.solvers.sdm import DualState, Problem, Solution
 
-MARGIN_C, LIKELIHOOD_C = 0.5, 1.0  # the default C of methods that learn margins, and likelihoods
+MARGIN_C, LIKELIHOOD_C = 0.5, 10.0  # the default C of methods that learn margins, and likelihoods
 ROUGH_GAP = 0.05  # the relative gap when C is chosen, unless `tol` is larger
 ROUGH_FALL = 1e-3  # and the relative fall of the objective, for likelihoods
 BRIEF_GAP, BRIEF_PASSES = 0.2, 10  # for held-out models, at least so many passes, which make them forget their start
@@ -85,7 +85,7 @@ def learn_mixture(
 class MarginLearner:
     """The structural SVM, by the sequential dual method."""
 
-    grid: ClassVar[tuple[float, ...]] = (0.03, 0.1, 0.3, 1.0)
+    grid: ClassVar[tuple[float, ...]] = (0.1, 0.3, 1.0)
     default_C: ClassVar[float] = MARGIN_C
 
     n_labels: int
@@ -167,7 +167,7 @@ class MarginLearner:
 class LikelihoodLearner:
     """Conditional random fields, by L-BFGS-B."""
 
-    grid: ClassVar[tuple[float, ...]] = (0.1, 0.3, 1.0, 3.0, 10.0)
+    grid: ClassVar[tuple[float, ...]] = (1.0, 3.0, 10.0)
     default_C: ClassVar[float] = LIKELIHOOD_C
 
     n_labels: int

@@ -15,7 +15,6 @@ from semistruct.engines.shards import AnyMatcher
 from semistruct.engines.sharing import Sharing
 from semistruct.fitting.annealing import Alone, MatchByScore, MatchBySlack, Way, anneal
 from semistruct.fitting.crossing import Crossed
-from semistruct.fitting.learners import LIKELIHOOD_C
 from semistruct.fitting.margin import MarginPath
 from semistruct.fitting.points import Judge
 from semistruct.fitting.runs import Run
@@ -31,6 +30,7 @@ from semistruct.switching.matching import Moves
 RELATIVE = (1.0, 10.0, 30.0)
 PRINTED = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
 PART_OF_POOL = 500  # sequences from which the other start is learned
+OTHER_C = 1.0  # of the other start without dev data: low, so that known mistakes of a model that fits well do not mislead
 QUICK = {"schedule": [1.0, 10.0], "rounds": 2}
 
 
@@ -109,7 +109,7 @@ class AnnealedSSVM(MarginPath):
         seed = seed_from(self.random_state)
         some = np.random.default_rng(seed).permutation(sample.free)[:PART_OF_POOL]
         rest = np.setdiff1d(np.arange(sample.n_open), sample.free)
-        C = LIKELIHOOD_C if judge.dev is None else "auto"
+        C = OTHER_C if judge.dev is None else "auto"
         other = PosteriorRegularization(C=C, features=self.features, n_jobs=self.n_jobs, random_state=seed)
         return other.walked(sample.part(np.sort(np.concatenate([rest, some]))), judge, believed, strength)
 
