@@ -23,7 +23,6 @@ from semistruct.solvers.sdm import DualState, Problem, Solution
 MARGIN_C, LIKELIHOOD_C = 0.5, 10.0  # the default C of methods that learn margins, and likelihoods
 ROUGH_GAP = 0.05  # the relative gap when C is chosen, unless `tol` is larger
 ROUGH_FALL = 1e-3  # and the relative fall of the objective, for likelihoods
-BRIEF_GAP, BRIEF_PASSES = 0.2, 10  # for held-out models, at least so many passes, which make them forget their start
 FILL_TOL = 0.1  # the relative gap at which unknown labels are filled in for a start
 COMPLETIONS = 10  # rounds of filling in unknown labels and learning again
 
@@ -95,10 +94,6 @@ class MarginLearner:
     n_jobs: int | None = None
     watch: Watch | None = None
     min_passes: int = 0
-
-    def brief(self) -> MarginLearner:
-        """For models that start from one that knows some sequences too many, and are only asked about these."""
-        return replace(self, tol=max(self.tol, BRIEF_GAP), min_passes=BRIEF_PASSES)
 
     def resume(self, arrays: dict[str, np.ndarray]) -> DualState | None:
         """Where to start from, given the arrays of an earlier `DualState`; None if there are none."""

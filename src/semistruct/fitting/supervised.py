@@ -116,7 +116,8 @@ class SupervisedMethod(SequenceLabeller):
                 whole = [i for i, row in enumerate(y) if None not in row]
                 n_parts = PARTS if dev is None else FEW_PARTS
                 parts = [np.array(whole)[part] for part in parts_of(len(whole), seed, n_parts)]
-                quiet = self.learner(len(labels)) if len(parts) == 1 else self.brief_learner(len(labels))
+                one = len(parts) == 1  # of a large corpus: it speaks for all, so it is learned as well as the model is
+                quiet = self.learner(len(labels)) if one else self.brief_learner(len(labels))
                 found = learned_without(quiet, batch, known, self.C_ * weight, parts, learned.start)
             for part, chain in found:
                 yield Asked.of(Model(labels, encoder, chain), (X, y), part.tolist())

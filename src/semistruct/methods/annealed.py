@@ -30,7 +30,7 @@ from semistruct.switching.matching import Moves
 RELATIVE = (1.0, 10.0, 30.0)
 PRINTED = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0)
 PART_OF_POOL = 500  # sequences from which the other start is learned
-OTHER_C = 1.0  # of the other start without dev data: low, so that known mistakes of a model that fits well do not mislead
+OTHER_C = 1.0  # of the other start without dev data: a closer fit looks better by known mistakes than it is
 QUICK = {"schedule": [1.0, 10.0], "rounds": 2}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +13,8 @@ from semistruct.fitting.standing import Line
 from semistruct.fitting.supervised import SupervisedMethod
 from semistruct.params import seed_from
 from semistruct.progress import Watch
+
+BRIEF_GAP, BRIEF_PASSES = 0.2, 10  # for held-out models, at least so many passes, which make them forget their start
 
 
 @dataclass(eq=False, repr=False)
@@ -59,4 +61,4 @@ class SSVM(SupervisedMethod):
         return MarginLearner(n_labels, self.tol, self.max_passes, seed_from(self.random_state), self.n_jobs, watch)
 
     def brief_learner(self, n_labels: int) -> MarginLearner:
-        return self.learner(n_labels).brief()
+        return replace(self.learner(n_labels), tol=max(self.tol, BRIEF_GAP), min_passes=BRIEF_PASSES)
