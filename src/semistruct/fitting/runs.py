@@ -74,6 +74,9 @@ class Run:
             self.keep(self.state)
 
 
+PARTS = ("", "rules", "all")  # of the folder: the path, that from the other start, and the end with all of the pool
+
+
 @dataclass(frozen=True)
 class Kept:
     """Where the states of a fit are kept, if anywhere, and whether it goes on from there."""
@@ -100,7 +103,7 @@ class Kept:
 
 def is_kept(folder: str | os.PathLike[str]) -> bool:
     """Whether there is a state to go on from."""
-    return any(Path(folder).rglob(NAME))
+    return any((Path(folder) / part / NAME).exists() for part in PARTS)
 
 
 def _progress(run: Run) -> str:
