@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from scipy.stats import binom
 
 from semistruct import CRF, HMM, SSVM, AnnealedSSVM, Rules, load, make_citations
+from semistruct.batch import UNKNOWN
 from semistruct.calibration.calibration import Calibration, Standing
 from semistruct.calibration.cases import LEVELS, Cases, Scores, blocks_of, cases, soft_least
 from semistruct.calibration.curves import KINDS, LOG_ODDS, MARGINS, PRIORS, Curve, Prior, fit
@@ -292,6 +293,16 @@ def test_models_without_a_part_are_brief_but_forget_their_start():
     assert last.gap <= BRIEF_GAP * last.objective
     assert last.count == BRIEF_PASSES
     assert learner.learn(batch, known, rest, rough=True, start=whole.start).history[-1].count < BRIEF_PASSES
+
+
+def test_brief_models_fill_in_unknown_labels_in_no_more_passes_than_they_need():
+    problem = random_problem(0, n=12, max_T=4, n_features=6)
+    known = problem.target.copy()
+    known[:3] = UNKNOWN
+    brief = SSVM(tol=0.01, n_jobs=1).brief_learner(problem.n_labels)
+    learned = brief.learn(problem.batch, known, np.ones(12), rough=True)
+    assert learned.stop == "converged"
+    assert learned.history[-1].count < BRIEF_PASSES
 
 
 def test_partly_labelled_sequences_are_not_held_out():

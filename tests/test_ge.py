@@ -250,6 +250,19 @@ def test_an_interrupted_fit_leaves_a_usable_model():
     assert len(model.predict(POOL)) == len(POOL)
 
 
+@pytest.mark.filterwarnings("ignore:interrupted; left out: calibration")
+def test_an_interrupted_report_leaves_the_rest(monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(GeneralizedExpectation, "_report", stop)
+    with pytest.warns(UserWarning, match="interrupted; left out: the report on rules"):
+        model = fit()
+    assert (model.stop_, model.skipped_[0], model.shares_) == ("interrupted", "the report on rules", [])
+    assert [len(labels) for labels in model.labels_] == [len(x) for x in POOL]
+    assert len(model.predict(POOL)) == len(POOL)
+
+
 def test_reaching_the_limit_is_told():
     with pytest.warns(ConvergenceWarning, match="stopped after 1 iterations"):
         fit(params={"max_iterations": 1})

@@ -211,6 +211,14 @@ def test_a_ranker_helps_where_lengths_decide(model):
     assert model.model_.ranker.record.worse == 0
 
 
+@pytest.mark.parametrize(("n", "proof"), [(ranked.LEAST - 1, LIKELY), (ranked.LEAST, EVEN)])
+def test_the_number_of_labels_says_what_a_ranker_has_to_prove(monkeypatch, n, proof):
+    asked = []
+    monkeypatch.setattr(ranked, "learn", lambda *args: asked.append(args[-1]))
+    SSVM(features=["word"], rules=Rules([AtMostOnce("all")])).fit(*alike(n, 0))
+    assert asked == [proof]
+
+
 def test_of_tokens_with_columns_the_word_counts(model):
     X, y = alike(80, 0)
     columns = [[(word, "x") for word in row] for row in X]

@@ -131,8 +131,8 @@ def test_the_model_can_doubt_a_rule_that_no_label_speaks_of():
     rules = Rules([Words(["b3"], are="A"), Words(["a3"], are="A")], ["A", "B"])
     params = {"features": ["prefix(1-1)", "word", "begin"], "C": 10.0, "schedule": [1.0], "rounds": 1}
     told = (
-        "'b3 is A' is left out: no labelled case speaks for it, and in 100% of its cases in the pool the model is sure "
-        "of other labels; give it a weight to keep it"
+        "'b3 is A' is left out: no labelled case, and in 100% of those in the pool the model is sure of other labels; "
+        "give it a weight to keep it"
     )
     with pytest.warns(RuleWarning, match=told):
         model = AnnealedSSVM(rules=rules, **params).fit(X, y, pool=pool)

@@ -45,8 +45,8 @@ def read_lines(path: PathLike, encoding: str) -> Iterator[str]:
         raise DataError.at(source, None, f"cannot read: {reason(err)}") from err
 
 
-def short_lines(path: PathLike) -> list[str]:
-    """The lines of a short file of UTF-8 text, without their ends."""
+def all_lines(path: PathLike) -> list[str]:
+    """The lines of a file of UTF-8 text, without their ends."""
     try:
         return Path(path).read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError:

@@ -18,7 +18,7 @@ STEPS: dict[str, Callable[..., Any]] = {}
 """Kinds of steps: the arguments of steps(...)."""
 
 TABLES: dict[str, Table] = {}
-"""What gives the table from which a template is made: called with the argument of the template, if it takes one."""
+"""What gives the table from which a template is made: called with the argument of the template, if it has one."""
 
 
 def template(listed: dict[str, Callable[..., Any]], table: Table | None = None) -> Callable[[Make], Make]:

@@ -11,7 +11,7 @@ from semistruct.corpus import Token
 from semistruct.features.registry import SEQUENCES, template
 from semistruct.features.texts import Template, Text, Values
 from semistruct.features.words import is_punctuation, shape_of, word_of
-from semistruct.files import short_lines
+from semistruct.files import all_lines
 
 SequenceTemplate = Callable[[list[Token]], list[list[str]]]
 
@@ -168,7 +168,7 @@ def _last_sign(tokens: list[Token]) -> list[str]:
 
 def read_lexicon(file: str) -> dict[str, str]:
     """One phrase per line, tokens separated by blanks, case ignored."""
-    return {" ".join(line.lower().split()): "" for line in short_lines(file) if line.strip()}
+    return {" ".join(line.lower().split()): "" for line in all_lines(file) if line.strip()}
 
 
 @template(SEQUENCES, read_lexicon)

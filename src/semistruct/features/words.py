@@ -13,7 +13,7 @@ from functools import lru_cache, wraps
 from semistruct.corpus import Token
 from semistruct.errors import DataError, ParameterError, quoted
 from semistruct.features.registry import WORDS, template
-from semistruct.files import short_lines
+from semistruct.files import all_lines
 
 REMEMBERED = 1 << 15  # words whose looks are not worked out again
 Values = list[str]
@@ -214,7 +214,7 @@ def column(number: str) -> WordTemplate:
 def read_clusters(file: str) -> dict[str, str]:
     """`word TAB cluster` lines, or the `bits TAB word TAB count` lines of Brown clustering programs."""
     table = {}
-    for number, line in enumerate(short_lines(file), 1):
+    for number, line in enumerate(all_lines(file), 1):
         if not line.strip():
             continue
         parts = line.split("\t")

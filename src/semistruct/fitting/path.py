@@ -205,7 +205,7 @@ class PathMethod(SequenceLabeller):
         except KeyboardInterrupt:
             self.stop_ = "interrupted"
             self.skipped_.append(what)
-            warnings.warn(f"interrupted, without {what}", stacklevel=4)
+            warnings.warn(f"interrupted; left out: {what}", stacklevel=4)
             return instead()
 
     def _better_path(
@@ -356,12 +356,14 @@ class PathMethod(SequenceLabeller):
         if self.reports:
             self._or_else("the report on rules", partial(self._report, task, points, point))
         self.explanation_: dict[str, Any] = {"rules": [], "moved": [], "causes": []}
-        if labels is not None:
+        if labels is None:
+            self.skipped_.append("the explanation")
+        else:
             explained = partial(explain, task, supervised, labels, self.n_jobs)
             self.explanation_ = self._or_else("the explanation", explained, lambda: self.explanation_)
 
     def _take_best(self, task: Task, points: list[Point], judge: Judge, state: State) -> Point:
-        """Take the best point, which takes no time; all that takes time is empty still."""
+        """Take the best point, which is quick; what takes longer is left empty for now."""
         best = judge.best(points)
         self.model_ = self._model(task, points[best].chain)
         self.history_ = state.history

@@ -74,9 +74,6 @@ class Run:
             self.keep(self.state)
 
 
-PARTS = ("", "rules", "all")  # of the folder: the path, that from the other start, and the end with all of the pool
-
-
 @dataclass(frozen=True)
 class Kept:
     """Where the states of a fit are kept, if anywhere, and whether it goes on from there."""
@@ -103,7 +100,7 @@ class Kept:
 
 def is_kept(folder: str | os.PathLike[str]) -> bool:
     """Whether there is a state to go on from."""
-    return any((Path(folder) / part / NAME).exists() for part in PARTS)
+    return (Path(folder) / NAME).exists()  # the first of all that are saved
 
 
 def _progress(run: Run) -> str:

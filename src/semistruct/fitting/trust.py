@@ -121,9 +121,7 @@ class Trust:
             if rule.level != "instance" or one.kind != "false":
                 continue
             if not one.applies:
-                doubt = f"in {one.doubt:.0%} of its cases in the pool the model is sure of other labels"
-                problem = f"the rule {quoted(rule.text)} is left out: no labelled case speaks for it, and {doubt}"
-                yield f"{problem}; give it a weight to keep it"
+                yield f"the rule {quoted(rule.text)} is left out: {one.why}; give it a weight to keep it"
             else:
                 done = "it is left out" if rule.weight_is_open else f"its weight stays {weight_text(rule.weight)}"
                 yield f"the rule {quoted(rule.text)} is probably false, so {done}: {one.why}"

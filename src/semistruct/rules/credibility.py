@@ -50,9 +50,8 @@ class Credibility:
     def why(self) -> str:
         if self.applies:
             return f"{self.obeys} of {self.applies} labelled cases obey"
-        return "no labelled case" + (
-            f", and the model doubts {self.doubt:.0%} of those in the pool" if self.doubt else ""
-        )
+        sure = f", and in {self.doubt:.0%} of those in the pool the model is sure of other labels"
+        return "no labelled case" + sure * (self.doubt > 0)
 
 
 def _log_chance(kind: tuple[float, float], obeys: float, broken: float) -> float:
