@@ -250,7 +250,7 @@ def test_an_interrupted_fit_leaves_a_usable_model():
     assert len(model.predict(POOL)) == len(POOL)
 
 
-@pytest.mark.filterwarnings("ignore:interrupted; left out: calibration")
+@pytest.mark.filterwarnings("ignore:interrupted; left out")
 def test_an_interrupted_report_leaves_the_rest(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
