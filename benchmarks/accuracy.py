@@ -5,6 +5,7 @@
     python benchmarks/accuracy.py --table paper        the paper's features and settings
     python benchmarks/accuracy.py --table ablation     what each part contributes
     python benchmarks/accuracy.py --table ranker       the same models with and without their ranker
+    python benchmarks/accuracy.py --table C --no-dev   methods without a ranker, by C
 
 n labelled sequences are drawn from the training part, parameters (C, the point of the path, the weight of rules in
 prediction) are chosen on the dev part, and the rest of the training part is reported on; "all" learns from 200 of 300
@@ -23,12 +24,13 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from semistruct import SSVM, AnnealedSSVM, Rules, metrics, read
+from semistruct import CRF, SSVM, AnnealedSSVM, PosteriorRegularization, Rules, metrics, read
 from semistruct.datasets import make_apartments
 from semistruct.fitting.points import fewest_mistakes
 
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 SIZES = {"citations": (5, 20, 200), "headers": (5, 20, 70), "names": (5, 20, 200), "adverts": (5, 20, 200)}
+POOLED_C = {AnnealedSSVM: (0.03, 0.1, 0.3, 1.0), PosteriorRegularization: (1.0, 3.0, 10.0)}
 ADVERTS = 300, 100, 300  # to learn from, of dev data, in the pool
 
 
@@ -89,6 +91,14 @@ class Bench:
         full = scores(model, report)
         gain = {f"{key} gain": full[key] - bare[key] for key in ("rules", "whole")}
         return {"rules": bare["rules"], "whole": bare["whole"], **gain, "kept": float(whole.ranker is not None)}
+
+    def by_C(self, method, C, n, seed):
+        """The accuracy of a method with this C, without a ranker."""
+        learn, report = self.draw(n, seed)
+        model = method(C=C, rules=self.rules)
+        model.ranks = model.calibrates = False
+        pool = {"pool": self.pool.tokens} if method in POOLED_C else {}
+        return scores(model.fit(*learn, dev=self.dev, **pool), report)
 
 
 def scores(model, report):
@@ -191,10 +201,21 @@ def ranker_table(bench, corpus, draws, report, sizes=None):
         )
 
 
+def C_table(bench, corpus, draws, report, sizes=None):
+    given = [(SSVM, 0.03), (SSVM, 0.1), (SSVM, 0.3), (SSVM, 1.0), (CRF, 0.3), (CRF, 1.0), (CRF, 3.0), (CRF, 10.0)]
+    pooled = [(method, C) for method, values in POOLED_C.items() for C in values]
+    for n in sizes or SIZES[corpus]:
+        report.table(
+            f"{corpus}, {n} labelled: methods by C",
+            [(f"{method.name}, C = {C:g}", method, C) for method, C in [*given, *pooled]],
+            lambda method, C, n=n: [bench.by_C(method, C, n, seed) for seed in range(draws)],
+        )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", choices=list(SIZES), action="append")
-    parser.add_argument("--table", choices=["main", "paper", "ablation", "ranker"], default="main")
+    parser.add_argument("--table", choices=["main", "paper", "ablation", "ranker", "C"], default="main")
     parser.add_argument("--no-dev", action="store_true", help="choose without labels")
     parser.add_argument("--sizes", type=int, nargs="*", help="numbers of labelled sequences")
     parser.add_argument("--rules", help="a rules file or name instead of that of the corpus")
@@ -207,8 +228,9 @@ def main():
         if args.table == "paper" and corpus != "citations":
             continue
         bench = Bench(corpus, args.rules, not args.no_dev)
-        if args.table in ("main", "ranker"):
-            {"main": main_table, "ranker": ranker_table}[args.table](bench, corpus, args.draws, report, args.sizes)
+        if args.table in ("main", "ranker", "C"):
+            table = {"main": main_table, "ranker": ranker_table, "C": C_table}[args.table]
+            table(bench, corpus, args.draws, report, args.sizes)
         else:
             {"paper": paper_table, "ablation": ablation_table}[args.table](bench, corpus, args.draws, report)
 
