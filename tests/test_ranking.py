@@ -143,7 +143,7 @@ def test_ranking_takes_the_best_of_the_first_ones(case, seed, size):
         assert (new_scores[i, len(wanted) :] == -np.inf).all()
 
 
-PROVED, EVEN, LIKELY = ranked.PROOF, ranked.PROOF_RULED, ranked.PROOF_FEW
+PROVED, LIKELY = ranked.PROOF, ranked.PROOF_RULED
 
 
 def test_what_helps():
@@ -162,16 +162,6 @@ def test_what_is_likely_to_help_needs_no_proof():
     assert not helps(-np.ones(9), LIKELY)
     assert not helps(np.array([-1, -1, -1, -2, 0, 0, 0]), LIKELY)
     assert not helps(np.zeros(9), LIKELY)  # it changes nothing, and takes time
-
-
-def test_with_more_labels_hardly_anything_may_speak_against_it():
-    assert [ranked._proof(ruled, n) for ruled, n in ((False, 200), (True, 20), (True, 49), (True, 50))] == [
-        PROVED, LIKELY, LIKELY, EVEN
-    ]  # fmt: skip
-    worse = np.array([-1, 0, 0, 0, 0, 1, -1])
-    assert helps(worse, LIKELY)
-    assert not helps(worse, EVEN)
-    assert helps(np.array([1, -1, 0, 0, 1, -1]), EVEN)
 
 
 def test_a_ranker_is_learned_only_from_what_its_part_leaves():
@@ -209,14 +199,6 @@ def test_a_ranker_helps_where_lengths_decide(model):
     assert model.score(X, Y) == 1
     assert model.model_.ranker.record.better > 70
     assert model.model_.ranker.record.worse == 0
-
-
-@pytest.mark.parametrize(("n", "proof"), [(ranked.LEAST - 1, LIKELY), (ranked.LEAST, EVEN)])
-def test_the_number_of_labels_says_what_a_ranker_has_to_prove(monkeypatch, n, proof):
-    asked = []
-    monkeypatch.setattr(ranked, "learn", lambda *args: asked.append(args[-1]))
-    SSVM(features=["word"], rules=Rules([AtMostOnce("all")])).fit(*alike(n, 0))
-    assert asked == [proof]
 
 
 def test_of_tokens_with_columns_the_word_counts(model):

@@ -24,7 +24,7 @@ from semistruct.ranking.ranker import SIZE, Ranker
 from semistruct.rules import Rules
 
 LEAST, LEAST_RULED = 50, 20  # labelled sequences, without and with rules
-PROOF, PROOF_RULED, PROOF_FEW = 1.0, -0.5, -2.0  # without rules, with rules, and with rules but fewer than LEAST
+PROOF, PROOF_RULED = 1.0, -2.0  # see `semistruct.ranking.learning.helps`
 FEW_PARTS = 3  # where models have to be learned for the ranker alone
 
 
@@ -63,13 +63,6 @@ def is_ruled(given: Rules | None) -> bool:
     return any(rule.level == "instance" for rule in given or ())
 
 
-def _proof(ruled: bool, n: int) -> float:
-    """What n sequences that were held out have to say for a ranker; see `semistruct.ranking.learning.helps`."""
-    if not ruled:
-        return PROOF
-    return PROOF_RULED if n >= LEAST else PROOF_FEW
-
-
 def learn_ranking(model: Model, asked: Iterable[Asked], ruled: bool, n_jobs: int | None) -> Ranking:
     """A ranker for the model under its rules; `asked` are models that have not learned from their sequences.
 
@@ -89,7 +82,7 @@ def learn_ranking(model: Model, asked: Iterable[Asked], ruled: bool, n_jobs: int
     lists = Lists.of(X, y, found, scheme_of(model.labels))
     ends = np.cumsum([0, *(len(one.y) for one in held)])
     parts = [np.arange(a, b) for a, b in pairwise(ends)]
-    learned = learn(lists, parts, SIZE, _proof(ruled, len(y)))
+    learned = learn(lists, parts, SIZE, PROOF_RULED if ruled else PROOF)
     if learned is None:
         return NO_RANKING
     pairs = zip(held, learned.without, strict=True)
