@@ -160,12 +160,17 @@ def tilted(p, instance, corpus, T):
     return [softmax((s - a @ x - b @ corpus) / T) for s, a, b, x in parts]
 
 
-def project(p, T, largest=200.0):
-    """(q, value of the dual) by a general solver of the dual with all multipliers at once.
+def pull(p):
+    """The most that rows with slack can set against those that allow nothing."""
+    own = [(row, max(np.abs(a[:, j] - row.bound).max() for a in p.instance)) for j, row in enumerate(p.of_instance)]
+    shared = [(row, sum(np.abs(b[:, m]).max() for b in p.corpus) + abs(row.bound)) for m, row in enumerate(p.of_corpus)]
+    return sum(beyond / row.slack for row, beyond in own + shared if row.slack)
 
-    largest  the limit of multipliers of rows that allow nothing
-    """
+
+def project(p, T):
+    """(q, value of the dual) by a general solver of the dual with all multipliers at once."""
     n, J = len(p.scores), len(p.of_instance)
+    largest = 200.0 + 10 * pull(p)  # the limit of multipliers of rows that allow nothing; one can stand for ten tokens
     rows = [*p.of_instance] * n + [*p.of_corpus]
     bound, slack = np.array([row.bound for row in rows], float), np.array([row.slack for row in rows], float)
     most = [row.price if row.slack or row.price < inf else largest for row in rows]
@@ -185,11 +190,11 @@ def project(p, T, largest=200.0):
         expected.append(sum(own_q @ b for own_q, b in zip(q, p.corpus, strict=True)))
         return log_z + bound @ x + 0.5 * slack @ x**2, unit * (bound + slack * x - np.concatenate(expected))
 
-    z = np.zeros(len(rows))
-    if len(rows):
-        for _ in range(2):  # afresh, lest it has stopped on a bad line
-            options = {"maxiter": 10_000, "maxfun": 100_000, "ftol": 1e-16, "gtol": 1e-10, "maxcor": 50}
-            z = minimize(negated, z, jac=True, method="L-BFGS-B", bounds=box, options=options).x
+    z, value, before = np.zeros(len(rows)), 0.0, inf
+    while len(rows) and not np.isclose(value, before, rtol=1e-9, atol=1e-12):  # afresh, lest it stopped on a bad line
+        options = {"maxiter": 10_000, "maxfun": 100_000, "ftol": 1e-16, "gtol": 1e-10, "maxcor": 50}
+        found = minimize(negated, z, jac=True, method="L-BFGS-B", bounds=box, options=options)
+        z, value, before = found.x, found.fun, value
     return tilted(p, *split(unit * z), T), -negated(z)[0]
 
 
