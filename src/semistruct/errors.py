@@ -28,6 +28,10 @@ class DataError(SemistructError, ValueError):
         return cls(f"{where}: {problem}")
 
 
+class WriteError(DataError):
+    """A file that cannot be written: the disk is full, or the folder may not be written to."""
+
+
 class ParameterError(SemistructError, ValueError):
     """An estimator or a command was given a parameter it cannot work with."""
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, TextIO
 
-from semistruct.errors import DataError, ParameterError, quoted
+from semistruct.errors import DataError, ParameterError, WriteError, quoted
 
 PathLike = str | os.PathLike[str]
 _unfinished: set[Path] = set()
@@ -85,7 +85,7 @@ def make_folder(path: PathLike) -> Path:
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except OSError as err:
-        raise DataError.at(path, None, f"cannot write: {reason(err)}") from None
+        raise WriteError.at(path, None, f"cannot write: {reason(err)}") from None
     return Path(path)
 
 
@@ -114,7 +114,7 @@ def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
                 file.close()
                 if not special:
                     os.replace(temporary, target)
-                    _sync_folder(target.parent)
+                    sync_folder(target.parent)
             except BaseException:
                 if not special:
                     temporary.unlink(missing_ok=True)
@@ -122,7 +122,7 @@ def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
             finally:
                 _unfinished.discard(temporary)
     except OSError as err:
-        raise DataError.at(path, None, f"cannot write: {reason(err)}") from err
+        raise WriteError.at(path, None, f"cannot write: {reason(err)}") from err
 
 
 def take_lock(file: IO[Any]) -> bool:
@@ -153,7 +153,7 @@ def abandon() -> None:
         path.unlink(missing_ok=True)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Have the names of files on the disk, where the system can do that for a folder."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

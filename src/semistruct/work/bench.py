@@ -12,13 +12,14 @@ from typing import Any
 from semistruct.errors import DataError, ParameterError, meant, quoted
 from semistruct.labels import OUTSIDE
 from semistruct.work.decisions import Decision, now, without_labels
-from semistruct.work.folder import HISTORY, POOL, Field, Folder, Settings
-from semistruct.work.history import History, Step
-from semistruct.work.importing import Found
+from semistruct.work.folder import HISTORY, LABELS, POOL, RULES, SETTINGS, Field, Folder, Settings
+from semistruct.work.history import UNDONE, History, Step
+from semistruct.work.importing import Found, sequences
 from semistruct.work.pool import Pool, reading
 from semistruct.work.rulebook import renamed
 from semistruct.work.stock import Stock
 from semistruct.work.trainer import Trainer
+from semistruct.work.writing import write_together
 
 RESERVED = 300  # seconds for which a sequence that a window shows is not given to another
 
@@ -32,8 +33,8 @@ class Bench(Stock):
         self.blind: set[int] = set()
         self._shown: dict[int, tuple[str, float]] = {}
         self.trainer = Trainer(self, jobs)
-        for words in self.decisions.told:
-            self.changes.add("told", words=words)
+        for words in self.history.told:
+            self.tell(words)
 
     def start(self) -> None:
         """Begin to learn in the background."""
@@ -60,58 +61,52 @@ class Bench(Stock):
                     known[text] = len(self.pool) + len(rows)
                 numbers.append(len(self.pool) + len(rows))
                 rows.append(row)
-            self.pool.add(rows)
-            self.pool.write(self.folder.path / POOL)
-            if not (self.folder.path / "settings.json").exists():
-                self.folder.save_settings(self.settings)
-            labelled = self._take_labels(found, numbers) if with_labels else 0
+            pool = Pool([*self.pool.rows, *rows], self.pool.tokens)
+            given, told = self._given(found, numbers, pool) if with_labels else ([], [])
+            names = sorted({str(y) for one in given for y in one.labels or () if y not in (None, OUTSIDE)})
+            settings = self.settings.with_names([*self.settings.names, *names])
+            step = Step(f"{len(given)} labelled sequences taken from a file", self._before(given)) if given else None
+            self._do(step, given, settings=settings, pool=pool)
             self.changes.add("pool", n=len(self.pool))
-        self.trainer.look_for_first()
-        return {"added": len(rows), "labelled": labelled, "told": found.told}
+        return {"added": len(rows), "labelled": len(given), "told": [*found.told, *told]}
 
-    def _take_labels(self, found: Found, numbers: Sequence[int]) -> int:
-        """Labels that a file gives, as decisions; new names become fields."""
-        given = []
+    def _given(self, found: Found, numbers: Sequence[int], pool: Pool) -> tuple[list[Decision], list[str]]:
+        """Labels that a file gives, as decisions; and what is to be told of those that are not taken."""
+        given, known, unlike = list[Decision](), 0, 0
         for number, example in zip(numbers, found.examples, strict=True):
-            if example.labels is None or number in self.decisions.last:
+            if example.labels is None:
                 continue
-            cut = self.pool.cut(number)
-            offsets = None
-            if [*example.tokens] != cut.tokens:
-                if example.offsets is None or example.text != cut.text:
-                    continue
+            cut, offsets = pool.cut(number), None
+            is_same = [*example.tokens] == cut.tokens
+            if not is_same and example.offsets is not None and example.text == cut.text:
                 offsets = tuple(example.offsets)
-            given.append(Decision(number, tuple(example.labels), "given", offsets=offsets))
-        names = sorted({y for one in given for y in one.labels or () if y not in (None, OUTSIDE)})
-        self.set_fields([*self.settings.names, *(name for name in names if name is not None)])
-        self.record(given, f"{len(given)} labelled sequences taken from a file")
-        return len(given)
-
-    def set_tokens(self, tokens: str) -> None:
-        """Cut text in another way; only before anything is labelled."""
-        with self.lock:
-            if tokens == self.settings.tokens:
-                return
-            if self.decisions.last:
-                raise ParameterError("text cannot be cut in another way when some is labelled already")
-            self.folder.save_settings(replace(self.settings, tokens=tokens))
-            self.pool.tokens = tokens
-            self.proposals.clear()
+            if number in self.decisions.last:
+                known += 1
+            elif not is_same and offsets is None:
+                unlike += 1
+            else:
+                given.append(Decision(number, tuple(example.labels), "given", offsets=offsets))
+        told = [
+            (known, "decided about before"),
+            (unlike, "other tokens than the same text has in the pool"),
+        ]
+        return given, [f"labels of {sequences(n)} in the file left out: {words}" for n, words in told if n]
 
     # ---- fields
 
-    def set_fields(self, names: list[str]) -> None:
-        """Name the fields; those in use cannot go in this way."""
+    def set_fields(self, names: list[str], tokens: str | None = None) -> None:
+        """Name the fields, and say how text is cut.
+
+        Fields in use cannot go in this way; text is cut in another way only before anything is labelled.
+        """
         with self.lock:
+            tokens = tokens or self.settings.tokens
+            if tokens != self.settings.tokens and self.decisions.last:
+                raise ParameterError("text cannot be cut in another way when some is labelled already")
             missing = [name for name in self.field_counts() if name not in names and name != OUTSIDE]
             if missing:
                 raise ParameterError(f"the field {quoted(missing[0])} is in use; merge or remove it instead")
-            self._save_fields(self.settings.with_names(names))
-
-    def _save_fields(self, settings: Settings) -> None:
-        self.folder.save_settings(settings)
-        self.changes.add("fields")
-        self.trainer.look_for_first()
+            self._do(None, [], settings=replace(self.settings.with_names(names), tokens=tokens))
 
     def field_use(self, name: str) -> dict[str, int]:
         """Where a field is used."""
@@ -180,20 +175,70 @@ class Bench(Stock):
         with self.lock:
             made = list(made)
             rules = None if rules == self.rules_text else rules
-            before = tuple(self._before(one.number) for one in made)
             old = None if fields is None else tuple(asdict(one) for one in self.settings.fields)
-            self.history.add(Step(words, before, None if rules is None else self.rules_text, old))
-            self.decisions.add(made)
-            if fields is not None:
-                self._save_fields(fields)
-            if rules is not None:
-                self._save_rules(rules)
-            self._tell_of(made, words, window)
-            self.trainer.wish()
+            step = Step(words, self._before(made), None if rules is None else self.rules_text, old)
+            self._do(step, made, rules=rules, settings=fields, window=window)
 
-    def _before(self, number: int) -> dict[str, Any]:
-        found = self.decisions.last.get(number)
-        return {"id": number} if found is None else found.record(self.pool)
+    def _do(
+        self,
+        step: Step | None,
+        made: list[Decision],
+        *,
+        rules: str | None = None,
+        settings: Settings | None = None,
+        pool: Pool | None = None,
+        window: str = "",
+        undo: bool = False,
+    ) -> None:
+        """Write everything that changes, and only then have it in memory: both stay as they were if that fails.
+
+        step  what is done, or taken back with `undo`; None for what cannot be undone
+        """
+        home, texts = self.folder.path, dict[Path, str]()
+        if pool is not None:
+            texts[home / POOL] = pool.content()
+        if settings is not None:
+            texts[home / SETTINGS] = settings.content()
+        if rules is not None:
+            texts[home / RULES] = rules
+        lines = {home / LABELS: [one.record(pool or self.pool) for one in made]}
+        if step is not None:
+            lines[home / HISTORY] = [UNDONE if undo else step.line()]
+        write_together(texts, lines)
+        if pool is not None:
+            self.pool.rows = pool.rows
+        if settings is not None:
+            self._have_settings(settings)
+        for one in made:
+            self.decisions.count(one)
+        if step is not None:
+            if undo:
+                self.history.steps.pop()
+            else:
+                self.history.steps.append(step)
+            self._tell_of(made, f"undone: {step.words}" if undo else step.words, window)
+        if rules is not None:
+            self.rules_text = rules
+            self.rules_version += 1
+            self.changes.add("rules", version=self.rules_version)
+        if step is not None:
+            self.trainer.wish(rules=rules is not None)
+        if settings is not None:
+            self.trainer.look_for_first()
+
+    def _have_settings(self, settings: Settings) -> None:
+        if settings.tokens != self.pool.tokens:
+            self.pool.tokens = settings.tokens
+            self.proposals.clear()
+        self.folder.settings = settings
+        self.changes.add("fields")
+
+    def _before(self, made: Iterable[Decision]) -> tuple[dict[str, Any], ...]:
+        """The records of sequences as they are, before something else is decided about them."""
+        last = self.decisions.last
+        return tuple(
+            last[one.number].record(self.pool) if one.number in last else {"id": one.number} for one in made
+        )  # fmt: skip
 
     def _tell_of(self, made: list[Decision], words: str, window: str) -> None:
         numbers = [one.number for one in made]
@@ -209,14 +254,10 @@ class Bench(Stock):
                 raise ParameterError("there is nothing to undo")
             step = self.history.steps[-1]
             made = [self._as_before(record) for record in step.before]
-            self.decisions.add(made)
+            settings = None
             if step.fields is not None:
-                self._save_fields(replace(self.settings, fields=tuple(Field(**one) for one in step.fields)))
-            if step.rules is not None:
-                self._save_rules(step.rules)
-            self.history.drop()
-            self._tell_of(made, f"undone: {step.words}", "")
-            self.trainer.wish()
+                settings = replace(self.settings, fields=tuple(Field(**one) for one in step.fields))
+            self._do(step, made, rules=step.rules, settings=settings, undo=True)
             return {"words": step.words, "numbers": [one.number for one in made], "left": len(self.history.steps)}
 
     def _as_before(self, record: dict[str, Any]) -> Decision:
@@ -280,13 +321,6 @@ class Bench(Stock):
         with self.lock:
             if text != self.rules_text:
                 self.record([], words, rules=text)
-
-    def _save_rules(self, text: str) -> None:
-        self.folder.save_rules(text)
-        self.rules_text = text
-        self.rules_version += 1
-        self.changes.add("rules", version=self.rules_version)
-        self.trainer.wish(rules=True)
 
 
 def open_bench(path: Path, *, jobs: int | None = None) -> Bench:

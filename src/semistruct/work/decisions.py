@@ -7,17 +7,17 @@ how the decision was made.  The last line about a sequence counts.  The file is 
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from semistruct.corpus import Labels
-from semistruct.errors import DataError
-from semistruct.files import reason, replacing
+from semistruct.errors import DataError, WriteError
+from semistruct.files import replacing
 from semistruct.work.pool import Cut, Offsets, Pool
+from semistruct.work.writing import line_of, whole_lines
 
 ORIGINS = ("typed", "accepted", "changed", "applied", "given", "skipped", "noted", "renamed", "undone")
 
@@ -117,23 +117,16 @@ class Decisions:
         self.versions: dict[int, int] = {}
         self.relabelled = 0
         self.told: list[str] = []
-        if path.exists():
-            self._load()
-
-    def add(self, made: Iterable[Decision]) -> None:
-        """Keep decisions: on the disk when this returns, or not at all, with an error."""
-        made = list(made)
-        append(self.path, [one.record(self.pool) for one in made])
-        for one in made:
-            self._count(one)
+        self._load()
 
     def tidy(self) -> None:
-        """Have one line for each sequence in the file."""
+        """Have one line for each sequence in the file, if there is room to write it anew."""
         if self.path.exists():
-            with replacing(self.path, "utf-8") as file:
+            with suppress(WriteError), replacing(self.path, "utf-8") as file:
                 file.write("".join(line_of(one.record(self.pool)) for one in self.last.values()))
 
-    def _count(self, one: Decision) -> None:
+    def count(self, one: Decision) -> None:
+        """Remember a decision that is on the disk."""
         self.versions[one.number] = self.versions.get(one.number, 0) + 1
         before = self.last.pop(one.number, None)  # the newest goes last
         if one.labels is not None or (before is not None and before.labels is not None):
@@ -142,13 +135,11 @@ class Decisions:
             self.last[one.number] = one
 
     def _load(self) -> None:
-        lines, torn = whole_lines(self.path)
-        if torn:
-            self.told.append(f"{self.path.name}: the last line was not complete, and is left out")
+        lines, self.told = whole_lines(self.path)
         for number, line in enumerate(lines, 1):
             try:
-                self._count(Decision.of(json.loads(line), self.pool))
-            except ValueError as err:
+                self.count(Decision.of(json.loads(line), self.pool))
+            except (ValueError, RecursionError) as err:
                 problem = str(err) if isinstance(err, DataError) else "not JSON"
                 raise DataError.at(self.path, number, problem) from None
         self.tidy()
@@ -157,35 +148,3 @@ class Decisions:
 def without_labels(one: Decision, origin: str) -> Decision:
     """The same sequence without labels."""
     return replace(one, labels=None, unknown=(), offsets=None, origin=origin, time=now(), model=None, actions=0)
-
-
-def line_of(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False) + "\n"
-
-
-def whole_lines(path: Path) -> tuple[list[str], bool]:
-    """The lines of a file to which lines are appended, and whether the last one was cut short."""
-    try:
-        text = path.read_bytes().decode("utf-8", "replace")
-    except OSError as err:
-        raise DataError.at(path, None, f"cannot read: {reason(err)}") from None
-    *lines, rest = text.split("\n")
-    return [line for line in lines if line.strip("\0 ")], bool(rest)
-
-
-def append(path: Path, records: list[dict[str, Any]]) -> None:
-    """Add lines to a file; they are on the disk when this returns, and if it fails the file is as before."""
-    data = "".join(map(line_of, records)).encode()
-    try:
-        with open(path, "ab", buffering=0) as file:
-            before = file.seek(0, os.SEEK_END)
-            try:
-                rest = memoryview(data)
-                while rest:
-                    rest = rest[file.write(rest) :]
-                os.fsync(file.fileno())
-            except OSError:
-                file.truncate(before)
-                raise
-    except OSError as err:
-        raise DataError.at(path, None, f"cannot write: {reason(err)}") from None

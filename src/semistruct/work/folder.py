@@ -50,6 +50,10 @@ class Settings:
     def names(self) -> list[str]:
         return [one.name for one in self.fields]
 
+    def content(self) -> str:
+        """What stands in the file of the settings."""
+        return json.dumps({"workbench": 1, **asdict(self)}, ensure_ascii=False, indent=1) + "\n"
+
     def with_names(self, names: list[str]) -> Settings:
         """With these fields: those that are there keep key and colour, new ones get free ones."""
         known = {one.name: one for one in self.fields}
@@ -123,7 +127,7 @@ class Folder:
 
     def save_settings(self, settings: Settings) -> None:
         with replacing(self.path / SETTINGS, "utf-8") as file:
-            file.write(json.dumps({"workbench": 1, **asdict(settings)}, ensure_ascii=False, indent=1) + "\n")
+            file.write(settings.content())
         self.settings = settings
 
     def pool_file(self) -> Path | None:
@@ -139,10 +143,6 @@ class Folder:
             return None
         except UnicodeDecodeError:
             raise DataError.at(self.path / RULES, None, "not UTF-8 text, which a rules file must be") from None
-
-    def save_rules(self, text: str) -> None:
-        with replacing(self.path / RULES, "utf-8") as file:
-            file.write(text)
 
     def models(self) -> list[Path]:
         """The model files, oldest first."""

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from semistruct.files import replacing
-from semistruct.work.decisions import append, whole_lines
+from semistruct.work.writing import whole_lines
+
+UNDONE = {"undone": True}
+"""The line that takes the last step back."""
 
 
 @dataclass(frozen=True)
@@ -37,27 +39,15 @@ class History:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.steps: list[Step] = []
-        lines, torn = whole_lines(path) if path.exists() else ([], False)
-        if torn:
-            with replacing(path, "utf-8") as file:
-                file.writelines(f"{line}\n" for line in lines)
+        lines, self.told = whole_lines(path)
         for line in lines:
             try:
                 self._replay(json.loads(line))
-            except (ValueError, KeyError, TypeError, IndexError):
+            except (ValueError, KeyError, TypeError, IndexError, RecursionError):
                 self.steps.clear()  # what is before a damaged line cannot be undone
 
-    def add(self, step: Step) -> None:
-        append(self.path, [step.line()])
-        self.steps.append(step)
-
-    def drop(self) -> None:
-        """The last step was undone."""
-        append(self.path, [{"undone": True}])
-        self.steps.pop()
-
     def _replay(self, line: dict[str, Any]) -> None:
-        if line.get("undone"):
+        if line == UNDONE:
             self.steps.pop()
             return
         fields = line.get("fields")

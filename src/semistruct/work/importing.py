@@ -53,7 +53,7 @@ def found_in(data: bytes, name: str, tokens: str, format: str | None = None) -> 
     out.examples = [example for example in examples if _size(example) <= LONGEST]
     out.rows = [row_of(example) for example in out.examples]
     if long := len(examples) - len(out.examples):
-        out.told.append(f"{_sequences(long)} longer than {LONGEST:,} characters left out")
+        out.told.append(f"{sequences(long)} longer than {LONGEST:,} characters left out")
     if empty:
         out.told.append(f"{empty} empty line{'' if empty == 1 else 's'} left out")
     if not out.rows:
@@ -90,5 +90,5 @@ def _size(example: Example) -> int:
     return sum(len(token if isinstance(token, str) else token[0]) + 1 for token in example.tokens)
 
 
-def _sequences(n: int) -> str:
+def sequences(n: int) -> str:
     return f"{n} sequence{'' if n == 1 else 's'}"

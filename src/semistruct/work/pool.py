@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from semistruct.corpus import Example, Token
 from semistruct.errors import DataError
-from semistruct.files import replacing
 from semistruct.formats import read
 from semistruct.formats.marked import text_of, word_of
 from semistruct.tokens import tokenize
+from semistruct.work.writing import line_of
 
 Row = str | list[Token]
 """A running text, or tokens of a file that has tokens."""
@@ -102,17 +102,9 @@ class Pool:
             out.setdefault(reading(self.text(i)), i)
         return out
 
-    def add(self, rows: Sequence[Row]) -> list[int]:
-        """Add sequences; gives their numbers."""
-        first = len(self.rows)
-        self.rows += rows
-        return list(range(first, len(self.rows)))
-
-    def write(self, path: Path) -> None:
-        with replacing(path, "utf-8") as file:
-            for row in self.rows:
-                record = {"text": row} if isinstance(row, str) else {"tokens": row}
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
+    def content(self) -> str:
+        """What stands in the file of the pool."""
+        return "".join(line_of({"text": row} if isinstance(row, str) else {"tokens": row}) for row in self.rows)
 
 
 def reading(text: str) -> str:

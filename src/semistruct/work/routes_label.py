@@ -157,9 +157,7 @@ def router(bench: Bench) -> APIRouter:
     @routes.put("/api/fields", tags=["fields"])
     def fields(body: Fields) -> dict[str, Any]:
         """Name the fields."""
-        if body.tokens is not None:
-            bench.set_tokens(checked_tokens(body.tokens))
-        bench.set_fields(body.names)
+        bench.set_fields(body.names, None if body.tokens is None else checked_tokens(body.tokens))
         return views.status(bench)
 
     @routes.get("/api/cut", tags=["fields"])

@@ -34,6 +34,7 @@ class Learned:
 class Stock:
     """The contents of a folder; one call at a time (`lock`).
 
+    told         what windows are to say that are opened later
     queue        sequences to label next, with reasons
     is_learning  whether a model is being learned
     """
@@ -43,12 +44,20 @@ class Stock:
         path = folder.pool_file()
         self.pool = Pool(tokens=folder.settings.tokens) if path is None else read_pool(path, folder.settings.tokens)
         self.decisions = Decisions(folder.path / LABELS, self.pool)
+        self.told: list[str] = []
+        for words in self.decisions.told:
+            self.tell(words)
         self.rules_text = folder.rules_text() or EMPTY
         self.rules_version = 1
         self.proposals = Proposals()
         self.queue: list[dict[str, Any]] = []
         self.model: Learned | None = None
         self.is_learning = False
+
+    def tell(self, words: str) -> None:
+        """Have every window say something, also those that are opened later."""
+        self.told.append(words)
+        self.changes.add("told", words=words)
 
     @property
     def settings(self) -> Settings:
