@@ -130,6 +130,47 @@ def test_a_damaged_file_is_refused_with_its_line(home, line, problem):
     assert problem in str(err.value)
 
 
+def test_labels_that_are_no_fields_become_some_and_are_told(home):
+    decide(home, 0)
+    path = home.folder.path / "labels.jsonl"
+    path.write_text(path.read_text().replace('"year"', '"place"'))
+    after = reopened(home)
+    assert after.told == ["labels.jsonl has labels that are no fields: place; they are fields now"]
+    assert after.settings.names == ["name", "year", "place"]
+    decide(after, 1, ["place"] * 3)
+    path.write_text(path.read_text().replace('"place"', '"' + "x" * 61 + '"'))
+    after = reopened(after)
+    assert "they cannot become fields: 'xxx" in after.told[0]
+    assert after.decisions.last[1].labels == ("x" * 61,) * 3
+    after.close()
+
+
+@pytest.mark.parametrize("tokens", ["words", "whitespace"])
+def test_lost_settings_are_told_and_the_fields_found_in_the_labels(tmp_path, tokens):
+    bench = quiet(made(tmp_path / "home", ["Ann, 1984", "Bo, 1987"]))
+    bench.set_fields(["name", "year"], tokens)
+    decide(bench, 0, ["name", "year"] if tokens == "whitespace" else ["name", "name", "year"])
+    (bench.folder.path / "settings.json").unlink()
+    (bench.folder.path / "labels.jsonl.cut").write_text("{")
+    after = reopened(bench)
+    assert after.told == ["settings.json is gone; the fields are those of the labels"]
+    assert (after.settings.names, after.settings.tokens, after.pool.tokens) == (["name", "year"], tokens, tokens)
+    assert after.decisions.last[0].labels[-1] == "year"
+    after = reopened(after)
+    assert (after.told, after.settings.tokens) == ([], tokens)
+    after.close()
+
+
+def test_settings_that_nobody_can_guess_are_asked_for(tmp_path):
+    bench = quiet(made(tmp_path / "home", ["Ann 1984"]))
+    bench.set_fields(["name"], "pattern:.")
+    decide(bench, 0, ["name"] * 7)
+    (bench.folder.path / "settings.json").unlink()
+    bench.folder.close()
+    with pytest.raises(DataError, match=r"labels\.jsonl:1: 2 tokens but 7 labels; settings\.json, which says how"):
+        made(tmp_path / "home")
+
+
 def test_the_last_decision_counts_and_the_file_is_tidied(home):
     decide(home, 0, ["year"] * 3)
     decide(home, 0)

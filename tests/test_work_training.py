@@ -1,17 +1,27 @@
 """When the workbench learns, from what, and what becomes of it; the process that learns is played by the test."""
 
 import json
+import shutil
 from concurrent.futures import Future
+from dataclasses import replace
+from functools import cache
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
 
+from semistruct import SSVM
 from semistruct.work.crew import CancelledTask, WorkError
 from semistruct.work.decisions import Decision
 from semistruct.work.rulebook import EMPTY
 from semistruct.work.stock import Learned
 from work_cases import LABELS, TEXTS, made
+
+
+@cache
+def whole_model():
+    """A model that can be loaded."""
+    return SSVM(features=["word"], C=1.0).fit([text.split() for text in TEXTS], [LABELS] * len(TEXTS))
 
 
 class Played:
@@ -45,8 +55,7 @@ class Played:
             "path": [],
             "history": [],
         }
-        with open(given["output"], "w") as file:
-            file.write("a model")
+        whole_model().save(given["output"])
         future.set_result({**about, "history": [], "seconds": 1.0, **more})
 
 
@@ -135,16 +144,115 @@ def test_one_label_is_not_enough_to_learn_from(bench):
     assert bench.trainer.learner.tasks == []
 
 
-def test_the_newest_model_that_is_whole_is_used_after_a_restart(bench):
-    label(bench, 0, 1)
-    bench.trainer.learner.end()
-    models = bench.folder.path / "models"
-    (models / "0002.model").write_text("cut short")  # the server was killed before it wrote about it
+def restarted(bench):
+    """A bench on the same folder, as after a restart."""
     bench.folder.close()
     after = made(bench.folder.path)
+    after.trainer.learner = Played()
     after.trainer.resume()
+    return after
+
+
+@pytest.mark.parametrize("damage", ["cut", "changed", "emptied", "no record", "bad record", "poor record"])
+def test_a_damaged_newest_model_is_told_and_learned_anew(bench, damage):
+    label(bench, 0, 1)
+    for _ in range(2):
+        bench.trainer.learner.end()
+        bench.trainer.train()
+    models = bench.folder.path / "models"
+    newest, record = models / "0002.model", models / "0002.json"
+    data = newest.read_bytes()
+    {
+        "cut": lambda: newest.write_bytes(data[: len(data) // 2]),
+        "changed": lambda: newest.write_bytes(data[: len(data) // 2] + b"xxxxxxxx" + data[len(data) // 2 + 8 :]),
+        "emptied": lambda: newest.write_bytes(b""),
+        "no record": record.unlink,
+        "bad record": lambda: record.write_text("[]"),
+        "poor record": lambda: record.write_text('{"picks": [], "labels": []}'),
+    }[damage]()
+    after = restarted(bench)
     assert (after.model.name, [one["number"] for one in after.queue]) == ("0001", [5])
+    assert after.told == ["models/0002.model cannot be used: model 1 is used, and a new one is learned"]
+    assert [task for task, *_ in after.trainer.learner.tasks] == ["warm", "learn"]
+    assert after.trainer.learner.tasks[-1][1]["output"] == str(models / "0003.model")
+    after.trainer.learner.end()
+    again = restarted(after)
+    assert (again.model.name, again.told) == ("0003", [])
+    assert [task for task, *_ in again.trainer.learner.tasks] == ["warm"]
+    again.close()
+
+
+def test_if_no_model_is_whole_one_is_learned(bench):
+    label(bench, 0, 1)
+    bench.trainer.learner.end()
+    (bench.folder.path / "models" / "0001.model").write_text("no model")
+    after = restarted(bench)
+    assert after.model is None
+    assert after.told == ["models/0001.model cannot be used: there is none before it, and a new one is learned"]
+    assert after.trainer.status["state"] == "running"
     after.close()
+
+
+def test_numbers_of_models_never_begin_again(bench):
+    label(bench, 0, 1)
+    bench.trainer.learner.end()
+    bench.trainer.train()
+    bench.trainer.learner.end()
+    shutil.rmtree(bench.folder.path / "models")
+    after = restarted(bench)
+    assert after.trainer.learner.tasks[-1][1]["output"].endswith("0003.model")
+    after.trainer.learner.end()
+    (after.folder.path / "settings.json").unlink()
+    after = restarted(after)
+    after.trainer.train()
+    assert after.trainer.learner.tasks[-1][1]["output"].endswith("0004.model")
+    after.close()
+
+
+def test_a_model_after_number_9999_is_the_newest(bench):
+    label(bench, 0, 1)
+    bench.folder.save_settings(replace(bench.settings, models=9998))
+    bench.trainer.cancel()
+    for _ in range(2):
+        bench.trainer.train()
+        bench.trainer.learner.end()
+    assert bench.model.name == "10000"
+    after = restarted(bench)
+    assert after.model.name == "10000"
+    after.close()
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_labels_that_are_gone_are_told(bench, kept):
+    label(bench, *range(6))
+    bench.trainer.learner.end()
+    bench.trainer.learner.end()
+    assert bench.model.about["labelled"] == 6
+    path = bench.folder.path / "labels.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:kept]))
+    after = restarted(bench)
+    words = f"labels.jsonl has {kept} labelled sequences, but model 2 learned from 6: is the file the right one?"
+    assert after.told == [words]
+    after.close()
+
+
+def test_a_label_taken_back_is_not_reported_as_lost(bench):
+    label(bench, *range(6))
+    bench.trainer.learner.end()
+    bench.trainer.learner.end()
+    bench.undo()
+    after = restarted(bench)
+    assert after.told == []
+    after.close()
+
+
+def test_a_model_that_fails_while_the_server_runs_is_told(bench):
+    label(bench, 0, 1)
+    bench.trainer.sweep.worker = Played()
+    bench.trainer.learner.end()
+    _, _, future = bench.trainer.sweep.worker.tasks[-1]
+    future.set_exception(WorkError("0001.model: damaged"))
+    assert bench.told == ["model 1 cannot label the pool: 0001.model: damaged"]
 
 
 def test_few_models_are_kept(bench):

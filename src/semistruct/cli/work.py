@@ -59,6 +59,8 @@ def work(
         where = place(host, port, _say)
         bench.folder.say_where(where.site)
         bench.start()
+        for words in bench.told:
+            _say(words)
         print(f"the workbench on {folder} is at\n\n    {where.address}\n\nCtrl+C ends it; nothing is lost", flush=True)
         run(bench_app(bench), where, open_page=not no_open)
     except KeyboardInterrupt:

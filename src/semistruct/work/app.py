@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from importlib.resources import as_file, files
 from pathlib import Path
 from threading import Lock
@@ -21,6 +20,7 @@ from semistruct.tokens import GIVEN, WORDS
 from semistruct.work import routes_label, routes_rules
 from semistruct.work.bench import Bench
 from semistruct.work.crew import WorkError
+from semistruct.work.hearing import hearing
 from semistruct.work.routes_predict import Rows, router
 
 PATIENCE = 120.0  # seconds for the labels of a request
@@ -102,8 +102,7 @@ def bench_app(bench: Bench) -> FastAPI:
 
 def model_app(path: Path, trust: list[str] | None = None) -> FastAPI:
     """One model as a service."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with hearing():
         estimator = load(path, trust=trust or ())
     app, labeller = _bare("semistruct serve"), OfFile(estimator)
     app.include_router(router(lambda: labeller))

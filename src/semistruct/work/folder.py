@@ -39,12 +39,14 @@ class Settings:
     tokens       how running text is cut (`semistruct.tokens`)
     train_every  after how many new labels a model is learned
     blind_every  each sequence of this number is drawn at random and shown without proposals
+    models       the number of the last model, whose file may be gone
     """
 
     fields: tuple[Field, ...] = ()
     tokens: str = WORDS
     train_every: int = 3
     blind_every: int = 8
+    models: int = 0
 
     @property
     def names(self) -> list[str]:
@@ -146,16 +148,21 @@ class Folder:
 
     def models(self) -> list[Path]:
         """The model files, oldest first."""
-        return sorted((self.path / MODELS).glob("*.model"))
+        found = [path for path in (self.path / MODELS).glob("*.model") if path.stem.isdecimal()]
+        return sorted(found, key=lambda path: int(path.stem))
+
+    @property
+    def has_settings(self) -> bool:
+        return (self.path / SETTINGS).exists()
 
     def _refuse_strangers(self) -> None:
-        ours = {SETTINGS, LABELS, RULES, HISTORY, MODELS, LOCK}
+        ours = {SETTINGS, LABELS, RULES, HISTORY, MODELS, LOCK, f"{LABELS}.cut", f"{HISTORY}.cut"}
         others = [
             name
             for name in sorted(os.listdir(self.path))
             if name not in ours and not name.startswith("pool.") and not name.startswith(".")
         ]
-        if others and not (self.path / SETTINGS).exists():
+        if others and not self.has_settings:
             problem = f"holds {quoted(others[0])} and is no folder of a workbench; name an empty or a new folder"
             raise DataError.at(self.path, None, problem)
 
@@ -171,7 +178,7 @@ class Folder:
 
     def _read_settings(self) -> Settings:
         path = self.path / SETTINGS
-        if not path.exists():
+        if not self.has_settings:
             return Settings()
         try:
             return _settings(json.loads(path.read_text(encoding="utf-8")))
@@ -185,4 +192,4 @@ def _settings(data: dict[str, Any]) -> Settings:
     fields = tuple(Field(str(one["name"]), str(one["key"]), int(one["colour"])) for one in data["fields"])
     checked_names([one.name for one in fields])
     numbers = {key: max(1, int(data[key])) for key in ("train_every", "blind_every")}
-    return Settings(fields, checked_tokens(data["tokens"]), **numbers)
+    return Settings(fields, checked_tokens(data["tokens"]), models=max(0, int(data.get("models", 0))), **numbers)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from semistruct.corpus import Example, Labels
 from semistruct.errors import DataError, SemistructError
 from semistruct.formats import read
+from semistruct.work.hearing import hearing
 from semistruct.work.pool import Row, row_of
 
 LONGEST = 20_000  # characters of a sequence: longer ones cannot be labelled by hand
-FEW = 3  # kinds of things to tell
 
 
 @dataclass
@@ -41,15 +40,14 @@ def found_in(data: bytes, name: str, tokens: str, format: str | None = None) -> 
     if not text.strip():
         raise DataError.at(name, None, "there is no text in it")
     out = Found(told=told)
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+    with tempfile.TemporaryDirectory() as folder, hearing() as said:
         path = Path(folder) / f"upload{_ending(name)}"
         path.write_bytes(data if _ending(name) == ".spacy" else text.encode("utf-8"))
         try:
             examples = read(path, tokens=tokens, format=format).examples
         except SemistructError as err:
             raise DataError(str(err).replace(os.fspath(path), name)) from None
-        out.told += [str(one.message).replace(os.fspath(path), name) for one in caught[:FEW]]
+    out.told += [words.replace(os.fspath(path), name) for words in said]
     out.examples = [example for example in examples if _size(example) <= LONGEST]
     out.rows = [row_of(example) for example in out.examples]
     if long := len(examples) - len(out.examples):

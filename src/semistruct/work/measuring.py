@@ -34,7 +34,7 @@ def look(X: list[Any], y: list[Any], pool: list[Any], rules: Rules, C: float | N
     for fold in range(folds):
         tell(step="measuring", share=fold / folds)
         held = order[fold::folds]
-        rest = [i for i in order if i not in set(held)]
+        rest = [i for k, i in enumerate(order) if k % folds != fold]
         model = _fitted([X[i] for i in rest], [y[i] for i in rest], pool, rules, C, tell)
         held_X, held_y = [X[i] for i in held], [y[i] for i in held]
         labels = model.predict(held_X, rules=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -15,6 +14,7 @@ from semistruct.errors import DataError
 from semistruct.formats import detect
 from semistruct.tokens import GIVEN, WORDS, tokenize
 from semistruct.work.exporting import answer_format, content, file_name, labelled, spans_of
+from semistruct.work.hearing import hearing
 from semistruct.work.importing import decoded, found_in
 
 MOST = 10_000  # sequences of a request
@@ -70,12 +70,11 @@ def router(labeller: Callable[[], Labeller]) -> APIRouter:
 
 
 def _labelled_file(model: Labeller, data: bytes, name: str, to: str) -> Response:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = found_in(data, name, model.tokens)
-        own = "spacy" if name.endswith(".spacy") else detect(decoded(data)[0][:100_000])
-        rows = model.label([example.tokens for example in found.examples])
-        target = to or answer_format(own)
+    found = found_in(data, name, model.tokens)
+    own = "spacy" if name.endswith(".spacy") else detect(decoded(data)[0][:100_000])
+    rows = model.label([example.tokens for example in found.examples])
+    target = to or answer_format(own)
+    with hearing():
         body = content(labelled(found.examples, rows), target)
     stem = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name.rpartition(".")[0] or name)
     return download(body, file_name(f"{stem}-labelled", target))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
 from semistruct.corpus import Labels
-from semistruct.errors import SemistructError
+from semistruct.errors import DataError, SemistructError, some_of
+from semistruct.labels import OUTSIDE
+from semistruct.tokens import WHITESPACE
 from semistruct.work.changes import Changes
 from semistruct.work.decisions import Decision, Decisions
-from semistruct.work.folder import LABELS, Folder, Settings
+from semistruct.work.folder import LABELS, SETTINGS, Folder, Settings
 from semistruct.work.pool import Pool, read_pool
 from semistruct.work.proposals import Proposals
 from semistruct.work.rulebook import EMPTY, Rulebook, read_text
@@ -43,16 +45,46 @@ class Stock:
         self.folder, self.lock, self.changes = folder, RLock(), Changes()
         path = folder.pool_file()
         self.pool = Pool(tokens=folder.settings.tokens) if path is None else read_pool(path, folder.settings.tokens)
-        self.decisions = Decisions(folder.path / LABELS, self.pool)
         self.told: list[str] = []
+        self.decisions = self._read_decisions()
         for words in self.decisions.told:
             self.tell(words)
+        self._take_strangers()
         self.rules_text = folder.rules_text() or EMPTY
         self.rules_version = 1
         self.proposals = Proposals()
         self.queue: list[dict[str, Any]] = []
         self.model: Learned | None = None
         self.is_learning = False
+
+    def _read_decisions(self) -> Decisions:
+        """The decisions; text is cut as they say if there are no settings."""
+        path, folder = self.folder.path / LABELS, self.folder
+        try:
+            return Decisions(path, self.pool)
+        except DataError as err:
+            if folder.has_settings:
+                raise
+            self.pool.tokens = WHITESPACE
+            folder.settings = replace(folder.settings, tokens=WHITESPACE)
+            try:
+                return Decisions(path, self.pool)
+            except DataError:
+                raise DataError(f"{err}; {SETTINGS}, which says how text is cut, is gone") from None
+
+    def _take_strangers(self) -> None:
+        """Labels that are no fields become fields: settings were lost, or labels edited elsewhere; say so."""
+        had, names = self.folder.has_settings, self.settings.names
+        strangers = sorted(name for name in self.field_counts() if name not in [*names, OUTSIDE])
+        if not strangers and (had or not (self.decisions.last or self.folder.models())):
+            return
+        seen = f"{LABELS} has labels that are no fields: {some_of(strangers)}" if had else f"{SETTINGS} is gone"
+        try:
+            self.folder.save_settings(self.settings.with_names([*names, *strangers]))
+        except SemistructError as err:
+            self.tell(f"{seen}; they cannot become fields: {err}")
+        else:
+            self.tell(f"{seen}; they are fields now" if had else f"{seen}; the fields are those of the labels")
 
     def tell(self, words: str) -> None:
         """Have every window say something, also those that are opened later."""

@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from semistruct.errors import SemistructError
-from semistruct.work.crew import Worker
+from semistruct.work.crew import CancelledTask, Worker
 from semistruct.work.stock import Stock
 
 PART = 40  # sequences at a time, so that a single one does not wait long
@@ -73,8 +73,10 @@ class Sweep:
 
     def _take(self, numbers: list[int], model: str, names: tuple[str, ...], done: Future[Any]) -> None:
         with self.stock.lock:
-            if done.exception() is not None:
+            if (problem := done.exception()) is not None:
                 self._runs = False
+                if not isinstance(problem, CancelledTask):
+                    self.stock.tell(f"model {int(model)} cannot label the pool: {problem}")
                 return
             for number, row in zip(numbers, done.result(), strict=True):
                 self.stock.proposals.put(number, row, model, names)

@@ -6,7 +6,6 @@ A task takes plain data and `tell`, which it calls now and then with its progres
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -26,12 +25,12 @@ from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.picking import pick
 from semistruct.progress import Progress, compile_watchers
 from semistruct.rules import Rules
+from semistruct.work.hearing import hearing
 from semistruct.work.measuring import curve, look
 from semistruct.work.rulebook import read_text
 
 Tell = Callable[..., None]
 QUICK: dict[str, Any] = {"schedule": [1.0, 10.0], "rounds": 2}
-SAID = 3  # warnings that are passed on
 
 
 def tokens_of(rows: Sequence[Any]) -> list[list[Token]]:
@@ -42,16 +41,6 @@ def tokens_of(rows: Sequence[Any]) -> list[list[Token]]:
 def rules_of(given: dict[str, Any]) -> Rules:
     """The rules that are switched on, which declare all fields."""
     return read_text(given["rules"], Path(given["folder"])).active(given["fields"])
-
-
-@contextmanager
-def hearing() -> Iterator[list[str]]:
-    """What warnings say, each once."""
-    said: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield said
-    said += list(dict.fromkeys(str(one.message) for one in caught))[:SAID]
 
 
 @contextmanager

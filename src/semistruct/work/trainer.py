@@ -6,15 +6,18 @@ import json
 import time
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from semistruct.errors import DataError, SemistructError
+from semistruct.errors import SemistructError, WriteError
 from semistruct.files import replacing
+from semistruct.methods import load
 from semistruct.work.crew import CancelledTask, Worker
-from semistruct.work.folder import MODELS
+from semistruct.work.folder import LABELS, MODELS
+from semistruct.work.hearing import hearing
 from semistruct.work.insights import Insights
 from semistruct.work.stock import Learned, Stock
 from semistruct.work.sweep import Sweep
@@ -23,6 +26,11 @@ POOL, CANDIDATES, PICKED = 200, 400, 40  # sequences to learn from, to choose fr
 KEPT = 5  # model files
 AGAIN = 2.0  # how much larger the labelled part must be before C is chosen anew
 EARLY = 0.5  # the share of the usual time in which a run is given up for newer data
+
+ABOUT = (
+    "C", "chosen_at", "history", "labelled", "labels", "path", "picks", "said", "seconds", "time", "trust",
+)  # fmt: skip
+"""What is known about each model."""
 
 
 class Trainer:
@@ -41,14 +49,14 @@ class Trainer:
     # ---- wishes
 
     def resume(self) -> None:
-        """Take the newest model of the folder, and learn if there is none though there are labels."""
-        self._adopt_newest()
+        """Take the newest model of the folder that is whole; learn if there is none, or a newer one is damaged."""
+        is_newest = self._adopt_newest()
         self.learner.ask("warm", {})
-        if self.stock.model is None and self._changed():
+        if not is_newest and self._can_learn():
             self.train()
         else:
             self.look_for_first()
-            self.sweep.start()
+        self.sweep.start()
 
     def wish(self, *, rules: bool = False) -> None:
         """There are new labels, or other rules: learn if that is enough."""
@@ -102,7 +110,7 @@ class Trainer:
         stock = self.stock
         self._wanted, self._began = False, time.monotonic()
         self._seen = stock.decisions.relabelled
-        name = f"{int(stock.model.name) + 1 if stock.model else 1:04d}"
+        name = f"{1 + self._last():04d}"
         output = stock.folder.path / MODELS / f"{name}.model"
         C = self._kept_C()
         given = {**stock.given(POOL), **self._choices(int(name)), "C": C, "output": str(output), "jobs": self.jobs}
@@ -115,6 +123,10 @@ class Trainer:
         chosen_at = labelled if C is None or stock.model is None else stock.model.about["chosen_at"]
         about = {"labelled": labelled, "chosen_at": chosen_at}
         future.add_done_callback(lambda done: self._ended(name, output, about, done))
+
+    def _last(self) -> int:
+        """The highest number of a model so far: none is given twice, whatever was deleted."""
+        return max([self.stock.settings.models, *(int(path.stem) for path in self.stock.folder.models())])
 
     def _kept_C(self) -> float | None:
         """The C of the last model, unless there are many more labels now: choosing it takes longer than learning."""
@@ -150,8 +162,10 @@ class Trainer:
 
     def _keep(self, learned: Learned) -> None:
         """The model is there: write what is known about it, and use it."""
-        with suppress(DataError), replacing(learned.path.with_suffix(".json"), "utf-8") as file:
-            json.dump(learned.about, file)
+        with suppress(WriteError):
+            with replacing(learned.path.with_suffix(".json"), "utf-8") as file:
+                json.dump(learned.about, file)
+            self.stock.folder.save_settings(replace(self.stock.settings, models=int(learned.name)))
         for old in self.stock.folder.models()[:-KEPT]:
             old.unlink(missing_ok=True)
             old.with_suffix(".json").unlink(missing_ok=True)
@@ -167,18 +181,35 @@ class Trainer:
             if stock.pool_fits(one["number"], len(one["labels"])):
                 stock.proposals.put(one["number"], one, learned.name, learned.names)
 
-    def _adopt_newest(self) -> None:
+    def _adopt_newest(self) -> bool:
+        """Take the newest model that is whole; gives whether there is none newer than that."""
+        damaged = []
         for path in reversed(self.stock.folder.models()):
             try:
-                about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-                learned = Learned(path.stem, path, about)
-                int(learned.name)
+                learned = _read(path)
                 self._adopt(learned)
-                self._seen = self.stock.decisions.relabelled
-                self.insights.start(learned)
-                return
-            except (OSError, ValueError, KeyError, TypeError):
+                self._compare(learned)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 self.stock.model = None
+                damaged.append(path.name)
+                continue
+            self._seen = self.stock.decisions.relabelled
+            self.insights.start(learned)
+            break
+        if damaged:
+            model = self.stock.model
+            instead = "there is none before it" if model is None else f"model {int(model.name)} is used"
+            again = ", and a new one is learned" if self._can_learn() else ""
+            self.stock.tell(f"{MODELS}/{damaged[0]} cannot be used: {instead}{again}")
+        return self.stock.model is not None and not damaged
+
+    def _compare(self, learned: Learned) -> None:
+        """Say so if labels are gone that a model has learned from; a few may have been taken back."""
+        there = sum(one.is_labelled for one in self.stock.decisions.last.values())
+        before = learned.about["labelled"]
+        if there < before - (self.stock.settings.train_every if there else 0):
+            name = f"model {int(learned.name)} learned from {before}"
+            self.stock.tell(f"{LABELS} has {there} labelled sequences, but {name}: is the file the right one?")
 
     # ---- the first ones
 
@@ -217,3 +248,14 @@ class Trainer:
                 if n not in known and stock.is_open(n)
             ]
             stock.queue += [{"number": n, "reason": "the model is least sure of it"} for _, n in sorted(some)[:PICKED]]
+
+
+def _read(path: Path) -> Learned:
+    """A model that was learned before; an error if a part of it is missing or damaged."""
+    about = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    missing = {*ABOUT} - about.keys()
+    if missing:
+        raise KeyError(*missing)
+    with hearing():
+        load(path)
+    return Learned(path.stem, path, about)

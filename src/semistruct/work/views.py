@@ -131,7 +131,7 @@ def status(bench: Bench) -> dict[str, Any]:
     """Everything that the frame of the page shows."""
     with bench.lock:
         last, trainer, model = bench.decisions.last.values(), bench.trainer, bench.model
-        labelled = [one for one in last if one.is_labelled]
+        labelled, counts = [one for one in last if one.is_labelled], bench.field_counts()
         return {
             "folder": str(bench.folder.path), "ready": bench.is_ready, "pool": len(bench.pool),
             "labelled": len(labelled), "skipped": sum(one.origin == "skipped" for one in last),
@@ -139,7 +139,7 @@ def status(bench: Bench) -> dict[str, Any]:
             "actions": sum(one.actions for one in labelled if one.actions),
             "acted": sum(one.actions > 0 for one in labelled),
             "fields": [
-                {"name": one.name, "key": one.key, "colour": one.colour, "n": bench.field_counts()[one.name]}
+                {"name": one.name, "key": one.key, "colour": one.colour, "n": counts[one.name]}
                 for one in bench.settings.fields
             ],
             "tokens": bench.settings.tokens, "train_every": bench.settings.train_every,
@@ -150,5 +150,5 @@ def status(bench: Bench) -> dict[str, Any]:
             "training": trainer.status, "insights": trainer.insights.status, "swept": trainer.sweep.done,
             "rules_version": bench.rules_version,
             "undo": bench.history.steps[-1].words if bench.history.steps else None,
-            "doubtful": DOUBTFUL, "sure": SURE, "change": bench.changes.now,
+            "doubtful": DOUBTFUL, "sure": SURE, "change": bench.changes.now, "told": bench.told,
         }  # fmt: skip

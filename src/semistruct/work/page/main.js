@@ -89,6 +89,6 @@ on("status", () => { show(); head(); });
 on("away", head);
 on("unsent", head);
 on("setup", () => show(true));
-on("told", (change) => notice(change.words));
+on("told", (change) => notice(change.words, "error"));
 on("failed", () => notice(`Learning failed: ${state.status.training.problem}`, "error"));
 watch();

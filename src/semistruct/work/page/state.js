@@ -31,7 +31,8 @@ export async function watch() {
       state.away = false;
       happen("away");
     }
-    if (!first) for (const change of found.changes) happen(change.kind, change);
+    const told = found.status.told.map((words) => ({ kind: "told", words }));
+    for (const change of first ? told : found.changes) happen(change.kind, change);
     happen("status");
   } catch (problem) {
     if (problem.status === 401) return notice("The server was started anew. " + problem.message, "error");
