@@ -1,7 +1,12 @@
 """The server of the workbench: who may use it, what it answers, and what it refuses in one sentence."""
 
+import asyncio
 import json
+import os
+import re
 import socket
+import subprocess
+import sys
 import threading
 from contextlib import suppress
 
@@ -14,9 +19,10 @@ from semistruct.formats import FORMATS
 from semistruct.work import guard as guarding
 from semistruct.work.app import bench_app, model_app
 from semistruct.work.crew import CancelledTask, Worker, WorkError
+from semistruct.work.decisions import Decision
 from semistruct.work.folder import Folder
 from semistruct.work.serving import place
-from work_cases import LABELS, TEXTS, Client, Running, made, serving
+from work_cases import LABELS, ROOT, TEXTS, Client, Running, free_port, made, serving
 
 
 @pytest.fixture
@@ -87,6 +93,37 @@ def test_uploads_are_limited(client, monkeypatch):
         chunks = iter([b"x" * 600, b"x" * 600])  # without a length in front
         assert client.call("POST", "/api/pool", data=chunks, headers={"transfer-encoding": "chunked"})[0] == 413
     assert client.good("POST", "/api/pool?name=more.txt", data=b"Gus Fir 1999\n")["added"] == 1
+
+
+def test_answers_are_sent_at_once():
+    """asyncio sets TCP_NODELAY, but only for sockets that were made as those of TCP."""
+
+    async def option():
+        where, found = place("127.0.0.1", 0, print), asyncio.Future()
+        server = await asyncio.start_server(lambda _, writer: found.set_result(writer), sock=where.socket)
+        _, mine = await asyncio.open_connection("127.0.0.1", where.port)
+        writer = await found
+        value = writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+        for one in (mine, writer, server):
+            one.close()
+            await one.wait_closed()
+        return value
+
+    assert asyncio.run(option())
+
+
+def test_a_server_tells_its_own_way_to_the_token(tmp_path):
+    model = tmp_path / "m.model"
+    SSVM(features=["word"], C=1.0).fit([["a", "b"]], [["x", "y"]]).save(model)
+    command = [sys.executable, "-m", "semistruct", "serve", str(model), "--port", str(free_port())]
+    path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}) as served:
+        try:
+            site = re.search(r"http://\S+:\d+/", served.stdout.readline())[0]
+            status, _, body = Client(site, "").call("POST", "/api/predict", {"texts": ["a b"]})
+        finally:
+            served.terminate()
+    assert (status, body) == (401, b"Send the token that `semistruct serve` printed: `Authorization: Bearer TOKEN`.")
 
 
 @pytest.mark.parametrize("path", ["/page/../app.py", "/page/%2e%2e/app.py", "/page//etc/passwd", "/page/..%2fapp.py"])
@@ -203,6 +240,20 @@ def test_rules_are_checked_kept_and_switched(client):
     assert "at_most_once" in client.good("GET", "/api/rules/words")["rules"]
 
 
+def test_what_is_told_is_told_to_windows_that_open_later(client, bench):
+    assert client.good("GET", "/api/status")["told"] == []
+    bench.tell("the last line was cut off")
+    assert client.good("GET", "/api/changes")["status"]["told"] == ["the last line was cut off"]
+
+
+def test_labels_are_counted_once_for_all_fields(client, bench, monkeypatch):
+    client.good("POST", "/api/labels", {"number": 0, "labels": LABELS})
+    counted, count = [], bench.field_counts
+    monkeypatch.setattr(bench, "field_counts", lambda: counted.append(1) or count())
+    assert [one["n"] for one in client.good("GET", "/api/status")["fields"]] == [1, 1]
+    assert len(counted) == 1
+
+
 def test_the_labels_are_exported_in_every_format(client, tmp_path):
     assert "nothing to export" in client.problem("GET", "/api/export?format=tsv")
     for number in (1, 3):
@@ -300,6 +351,26 @@ def test_the_command_opens_a_folder_once(tmp_path, run):
     folder = Folder.open(tmp_path / "home")
     assert folder.settings.names
     folder.close()
+
+
+def test_the_command_says_what_the_folder_has_already(tmp_path):
+    bench = made(tmp_path / "home")
+    bench.set_rules("rules: [{present: name}]")
+    bench.decide(Decision(0, tuple(LABELS), "typed"))
+    bench.close()
+    path = tmp_path / "home" / "labels.jsonl"
+    path.write_text(path.read_text() + '{"id": 1')
+    running = Running(tmp_path / "home", "--demo", "--pool", tmp_path / "more.txt", "-r", "citations")
+    running.client.good("GET", "/api/status")
+    running.process.terminate()
+    _, said = running.process.communicate(timeout=20)
+    assert said.splitlines()[:4] == [
+        "semistruct: the folder has a pool of 6 sequences already, so --demo adds none",
+        f"semistruct: the folder has a pool of 6 sequences already, so {tmp_path}/more.txt is not read; "
+        "add it on the page, under Pool",
+        "semistruct: the folder has rules already, so citations is not read; the page shows them under Rules",
+        "semistruct: labels.jsonl: the last line was cut off; what there is of it is in labels.jsonl.cut",
+    ]
 
 
 def test_the_command_refuses_what_it_cannot_use(tmp_path, run):

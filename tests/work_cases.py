@@ -95,7 +95,7 @@ def serving(app, host="127.0.0.1"):
     from semistruct.work.serving import place
 
     where = place(host, 0, print)
-    guard = Guard(app, where.token, where.host, where.port)
+    guard = Guard(app, where.token, where.host, where.port, "Show the token.")
     server = uvicorn.Server(uvicorn.Config(guard, log_level="warning", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [where.socket]}, daemon=True)
     thread.start()

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 EPILOG = "Example: semistruct work references --pool pool.txt -r citations"
 SERVE_EPILOG = "Example: semistruct serve refs.model --port 8000"
+WORK_HINT = "Open the address that semistruct printed in the terminal: it ends in a token."
+SERVE_HINT = "Send the token that `semistruct serve` printed: `Authorization: Bearer TOKEN`."
 
 Host = Annotated[str, Option(metavar="ADDRESS", help="address to listen at; by default only this machine can reach it")]
 Port = Annotated[int, Option(min=0, max=65535, help="port to listen at; the next free one if it is in use")]
@@ -62,7 +64,7 @@ def work(
         for words in bench.told:
             _say(words)
         print(f"the workbench on {folder} is at\n\n    {where.address}\n\nCtrl+C ends it; nothing is lost", flush=True)
-        run(bench_app(bench), where, open_page=not no_open)
+        run(bench_app(bench), where, WORK_HINT, open_page=not no_open)
     except KeyboardInterrupt:
         pass
     finally:
@@ -89,7 +91,7 @@ def serve(
     where = place(host, port, _say, token)
     print(f"{model} is served at {where.site}api/predict\ntoken: {where.token}\nCtrl+C ends it", flush=True)
     with suppress(KeyboardInterrupt):
-        run(app, where, open_page=False)
+        run(app, where, SERVE_HINT, open_page=False)
     print("closed")
 
 
@@ -100,21 +102,26 @@ def _check_extra(command: str) -> None:
 
 
 def _fill(bench: Bench, pool: Path | None, labelled: Path | None, rules: str | None, demo: bool) -> None:
-    """Put what was named on the command line into the folder; what is there already is not put there twice."""
+    """Put what was named on the command line into the folder; what it has already stays, and that is said."""
     from semistruct.work.importing import found_in
     from semistruct.work.starting import start_demo, take_rules
 
-    if demo:
-        start_demo(bench)
+    had = len(bench.pool)
+    if demo and not start_demo(bench):
+        _say(f"the folder has a pool of {had} sequences already, so --demo adds none")
+    if pool is not None and len(bench.pool):
+        what = "the pool is that of the demo" if not had else f"the folder has a pool of {had} sequences already"
+        _say(f"{what}, so {pool} is not read; add it on the page, under Pool")
+        pool = None
     for path, with_labels in ((pool, False), (labelled, True)):
-        if path is None or (path is pool and len(bench.pool)):
+        if path is None:
             continue
         found = found_in(_read(path), str(path), bench.settings.tokens)
         added: dict[str, Any] = bench.add_pool(found, with_labels=with_labels)
         for words in added["told"]:
             _say(words)
-    if rules is not None:
-        take_rules(bench, rules)
+    if rules is not None and not take_rules(bench, rules):
+        _say(f"the folder has rules already, so {rules} is not read; the page shows them under Rules")
 
 
 def _read(path: Path) -> bytes:

@@ -11,9 +11,11 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import FileResponse, JSONResponse, Response
 from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
 
 from semistruct._version import __version__
-from semistruct.errors import SemistructError
+from semistruct.errors import SemistructError, WriteError
+from semistruct.files import reason
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.methods import load
 from semistruct.tokens import GIVEN, WORDS
@@ -24,7 +26,6 @@ from semistruct.work.hearing import hearing
 from semistruct.work.routes_predict import Rows, router
 
 PATIENCE = 120.0  # seconds for the labels of a request
-DISK = ("cannot write",)
 
 
 def _bare(title: str) -> FastAPI:
@@ -35,8 +36,16 @@ def _bare(title: str) -> FastAPI:
 
     @app.exception_handler(SemistructError)
     def refused(request: Request, err: SemistructError) -> Response:
-        code = 507 if any(words in str(err) for words in DISK) else 422
-        return JSONResponse({"problem": str(err)}, code)
+        return JSONResponse({"problem": str(err)}, 507 if isinstance(err, WriteError) else 422)
+
+    @app.exception_handler(OSError)
+    def no_room(request: Request, err: OSError) -> Response:
+        """A file beside the folder, such as one for a while, could not be used."""
+        return JSONResponse({"problem": f"a file cannot be used: {reason(err)}"}, 507)
+
+    @app.exception_handler(HTTPException)
+    def not_served(request: Request, err: HTTPException) -> Response:
+        return JSONResponse({"problem": err.detail}, err.status_code, err.headers)
 
     @app.exception_handler(RequestValidationError)
     def not_understood(request: Request, err: RequestValidationError) -> Response:

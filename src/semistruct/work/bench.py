@@ -19,7 +19,7 @@ from semistruct.work.pool import Pool, reading
 from semistruct.work.rulebook import renamed
 from semistruct.work.stock import Stock
 from semistruct.work.trainer import Trainer
-from semistruct.work.writing import write_together
+from semistruct.work.writing import Records, write_together
 
 RESERVED = 300  # seconds for which a sequence that a window shows is not given to another
 
@@ -201,7 +201,9 @@ class Bench(Stock):
             texts[home / SETTINGS] = settings.content()
         if rules is not None:
             texts[home / RULES] = rules
-        lines = {home / LABELS: [one.record(pool or self.pool) for one in made]}
+        lines = dict[Path, Records]()
+        if made:
+            lines[home / LABELS] = [one.record(pool or self.pool) for one in made]
         if step is not None:
             lines[home / HISTORY] = [UNDONE if undo else step.line()]
         write_together(texts, lines)

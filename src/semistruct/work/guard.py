@@ -15,6 +15,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 LARGEST = 64_000_000  # bytes of a request
+READ_OFF = 2_000_000_000  # bytes of a request that is refused
 TOO_LARGE = f"Too large: at most {LARGEST // 1_000_000} MB can be sent."
 LOCAL = {"localhost", "127.0.0.1", "::1"}
 SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -33,12 +34,14 @@ class Guard:
     """Lets through what may be let through.
 
     host  that the server is bound to: besides the names of the own machine, it may be called by that
+    hint  what those are told who have no token
     """
 
     app: Callable[..., Awaitable[None]]
     token: str
     host: str
     port: int
+    hint: str
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -48,7 +51,8 @@ class Guard:
             return
         request = _Request(scope)
         if refusal := self._refusal(request):
-            await read_off(receive)
+            if request.header("expect").lower() != "100-continue":  # who asks first has not yet sent anything
+                await read_off(receive)
             await answer(send, *refusal)
             return
         query = parse_qs(request.query).get("token", [""])[0]
@@ -57,9 +61,8 @@ class Guard:
             await answer(send, 303, "", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
             return
         if not any(map(self._fits, (query, request.bearer, request.cookie(self.cookie)))):
-            words = "Open the address that semistruct printed in the terminal: it ends in a token."
             await read_off(receive)
-            await answer(send, 401, words)
+            await answer(send, 401, self.hint)
             return
         await self._passed(scope, receive, send)
 
@@ -161,7 +164,7 @@ def _is_address(host: str) -> bool:
 async def read_off(receive: Receive) -> None:
     """Reads the rest of a request, within reason: who still sends does not hear an answer."""
     read, more = 0, True
-    while more and read <= LARGEST:
+    while more and read <= READ_OFF:
         message = await receive()
         read, more = read + len(message.get("body", b"")), message.get("more_body", False)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from semistruct.corpus import Example, Labels
 from semistruct.errors import DataError, SemistructError
@@ -48,6 +50,7 @@ def found_in(data: bytes, name: str, tokens: str, format: str | None = None) -> 
         except SemistructError as err:
             raise DataError(str(err).replace(os.fspath(path), name)) from None
     out.told += [words.replace(os.fspath(path), name) for words in said]
+    refuse_half([[example.tokens, example.text, example.labels] for example in examples])
     out.examples = [example for example in examples if _size(example) <= LONGEST]
     out.rows = [row_of(example) for example in out.examples]
     if long := len(examples) - len(out.examples):
@@ -71,6 +74,15 @@ def decoded(data: bytes) -> tuple[str, list[str]]:
         return _clean(data.decode("utf-8-sig")), []
     except UnicodeDecodeError:
         return _clean(data.decode("cp1252", "replace")), ["not UTF-8: read as Windows-1252 (Latin-1)"]
+
+
+def refuse_half(value: Any) -> None:
+    """Refuse data that cannot be written as UTF-8."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as err:
+        code = ord(err.object[err.start])
+        raise DataError(f"\\u{code:04x} is half of a character (a lone surrogate), which no text can hold") from None
 
 
 def _clean(text: str) -> str:

@@ -16,6 +16,7 @@ from semistruct.work.bench import Bench
 from semistruct.work.decisions import Decision
 from semistruct.work.importing import found_in
 from semistruct.work.pool import Pool
+from semistruct.work.requests import TextRoute, file_of
 from semistruct.work.starting import start_demo
 
 Name = Annotated[str, Field(max_length=200)]
@@ -72,7 +73,7 @@ class Applied(BaseModel):
 
 
 def router(bench: Bench) -> APIRouter:
-    routes = APIRouter()
+    routes = APIRouter(route_class=TextRoute)
 
     @routes.get("/api/status", tags=["status"])
     def status() -> dict[str, Any]:
@@ -86,8 +87,8 @@ def router(bench: Bench) -> APIRouter:
 
     @routes.post("/api/pool", tags=["pool"])
     async def add_file(request: Request, name: str = "pool.txt", labels: bool = False) -> dict[str, Any]:
-        """Add the sequences of a file of any format, sent as the body; with `labels`, those it has are taken."""
-        data = await request.body()
+        """Add the sequences of a file of any format, sent as the body or in a form; with its labels if `labels`."""
+        name, data = await file_of(request, name)
 
         def added() -> dict[str, Any]:
             return bench.add_pool(found_in(data, name, bench.settings.tokens), with_labels=labels)
@@ -124,7 +125,7 @@ def router(bench: Bench) -> APIRouter:
     @routes.get("/api/next", tags=["labels"])
     def next_one(window: str = "", shown: str = "") -> dict[str, Any]:
         """The sequence that is most worth labelling next."""
-        on_page = {int(part) for part in shown.split(",") if part.isdigit()}
+        on_page = {int(part) for part in shown.split(",") if part.isdecimal() and len(part) < 10}
         found = bench.next(window, on_page)
         return {"sequence": None if found is None else views.sequence(bench, **found)}
 

@@ -16,6 +16,7 @@ from semistruct.tokens import GIVEN, WORDS, tokenize
 from semistruct.work.exporting import answer_format, content, file_name, labelled, spans_of
 from semistruct.work.hearing import hearing
 from semistruct.work.importing import decoded, found_in
+from semistruct.work.requests import TextRoute, file_of
 
 MOST = 10_000  # sequences of a request
 Rows = list[dict[str, Any]]
@@ -40,7 +41,7 @@ class Texts(BaseModel):
 
 def router(labeller: Callable[[], Labeller]) -> APIRouter:
     """The routes; `labeller` gives the model that is to be asked."""
-    routes = APIRouter(tags=["predict"])
+    routes = APIRouter(tags=["predict"], route_class=TextRoute)
 
     @routes.post("/api/predict")
     def predict(body: Texts) -> dict[str, Any]:
@@ -63,8 +64,9 @@ def router(labeller: Callable[[], Labeller]) -> APIRouter:
 
     @routes.post("/api/predict/file")
     async def predict_file(request: Request, name: str = "file.txt", to: str = "") -> Response:
-        """Label a file of any format, sent as the body; the answer is in its format, or in that of `to`."""
-        return await run_in_threadpool(_labelled_file, labeller(), await request.body(), name, to)
+        """Label a file of any format, sent as the body or in a form; the answer has its format, or that of `to`."""
+        name, data = await file_of(request, name)
+        return await run_in_threadpool(_labelled_file, labeller(), data, name, to)
 
     return routes
 

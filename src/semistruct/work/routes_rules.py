@@ -7,11 +7,14 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import BaseModel, Field
 
+from semistruct.errors import DataError
+from semistruct.files import reason
 from semistruct.formats import FORMATS
 from semistruct.rules.files import shipped
 from semistruct.work import exporting, looking, rulings, views
 from semistruct.work.bench import Bench
 from semistruct.work.crew import WorkError
+from semistruct.work.requests import TextRoute
 from semistruct.work.routes_predict import download
 from semistruct.work.rulebook import added, read_text, switched
 
@@ -38,7 +41,7 @@ class Entry(BaseModel):
 
 
 def router(bench: Bench) -> APIRouter:
-    routes = APIRouter()
+    routes = APIRouter(route_class=TextRoute)
 
     @routes.get("/api/rules", tags=["rules"])
     def rules() -> dict[str, Any]:
@@ -125,7 +128,11 @@ def router(bench: Bench) -> APIRouter:
         learned = bench.model
         if learned is None:
             raise WorkError("there is no model yet")
-        return download(learned.path.read_bytes(), f"{bench.folder.path.name}-{learned.name}.model")
+        try:
+            content = learned.path.read_bytes()
+        except OSError as err:
+            raise DataError.at(learned.path, None, f"cannot read: {reason(err)}") from None
+        return download(content, f"{bench.folder.path.name}-{learned.name}.model")
 
     @routes.get("/api/rules.yaml", tags=["use"])
     def rules_file() -> Response:

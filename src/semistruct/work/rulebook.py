@@ -131,6 +131,8 @@ def _with_brackets(text: str) -> str:
 
 def added(text: str, entry: dict[str, Any], folder: Path, comment: str = "") -> str:
     """The text with one more rule at its end."""
+    if not entry:
+        raise ParameterError("the rule is empty; expected an entry such as {present: title}")
     text = text if text.strip() else EMPTY
     read_text(text, folder)
     node = yaml.compose(_all_on(text), yaml.SafeLoader)

@@ -42,7 +42,7 @@ def place(host: str, port: int, say: Callable[[str], None], token: str | None = 
     """A port to listen on: the one wanted, or the next that is free."""
     for tried in range(port, min(port + TRIED, 65536)):
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        found = socket.socket(family, socket.SOCK_STREAM)
+        found = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)  # asyncio then sends answers at once
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             found.bind((host, tried))
@@ -65,11 +65,11 @@ def place(host: str, port: int, say: Callable[[str], None], token: str | None = 
     raise ParameterError(f"no port from {port} on is free at {host}")
 
 
-def run(app: Any, where: Place, *, open_page: bool) -> None:
-    """Serve until interrupted."""
+def run(app: Any, where: Place, hint: str, *, open_page: bool) -> None:
+    """Serve until interrupted; `hint` tells those who have no token how to get it."""
     import uvicorn
 
-    guarded = Guard(app, where.token, where.host, where.port)
+    guarded = Guard(app, where.token, where.host, where.port, hint)
     config = uvicorn.Config(guarded, log_level="warning", timeout_graceful_shutdown=2, server_header=False)
     if current_thread() is main_thread():
         signal.signal(signal.SIGTERM, _interrupt)  # ends as Ctrl+C does

@@ -15,21 +15,22 @@ from semistruct.work.rulebook import EMPTY
 FIELDS = ["author", "title", "booktitle", "journal", "date", "volume", "pages", "publisher", "location"]
 
 
-def start_demo(bench: Bench, n: int = 400) -> None:
-    """Synthetic references without labels, and their fields; nothing if there is a pool."""
+def start_demo(bench: Bench, n: int = 400) -> bool:
+    """Synthetic references without labels, and their fields; nothing, and False, if there is a pool."""
     if len(bench.pool):
-        return
+        return False
     made = make_citations(n, seed=20)
     examples = [example for example in made.examples if example.text is not None]
     bench.add_pool(Found([str(example.text) for example in examples], examples), with_labels=False)
     names = [name for name in FIELDS if name in made.label_set]
     bench.set_fields([*names, *(name for name in made.label_set if name not in names and name != "O")])
+    return True
 
 
-def take_rules(bench: Bench, name: str) -> None:
-    """Begin with the rules of a file, whose labels become fields; not if the folder has rules."""
+def take_rules(bench: Bench, name: str) -> bool:
+    """Begin with the rules of a file, whose labels become fields; nothing, and False, if the folder has rules."""
     if bench.rules_text != EMPTY:
-        return
+        return False
     listed = read_rules(name)
     try:
         ours = name in shipped() and not Path(name).is_file()
@@ -40,3 +41,4 @@ def take_rules(bench: Bench, name: str) -> None:
     fields = bench.settings.names
     bench.set_fields([*fields, *(label for label in named if label not in [*fields, "O"])])
     bench.set_rules(text, f"rules taken from {name}")
+    return True

@@ -41,13 +41,12 @@ def write_together(texts: Mapping[Path, str], lines: Mapping[Path, Records]) -> 
         if isinstance(err, OSError):
             raise WriteError.at(next(iter(texts)).parent, None, f"cannot write: {reason(err)}") from err
         raise
-    sync_folder(next(iter(lines)).parent)
+    for folder in {path.parent for path in [*texts, *lines]}:
+        sync_folder(folder)
 
 
 def _write(path: Path, data: bytes, mode: str = "ab") -> None:
     """Write to a file, by default at its end; the data is on the disk when this returns."""
-    if not data:
-        return
     try:
         with open(path, mode, buffering=0) as file:
             rest = memoryview(data)
