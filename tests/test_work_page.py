@@ -38,6 +38,13 @@ def test_every_pane_fits_a_phone(opened, browser, scheme):
     phone.close()
 
 
+def test_what_was_seen_at_the_start_is_shown_on_the_first_load(opened, bench):
+    assert opened.page.locator(".notice").count() == 0
+    bench.tell("labels.jsonl: the last line was cut off")
+    opened.page.reload()
+    opened.page.wait_for_selector(".notice >> text=labels.jsonl: the last line was cut off")
+
+
 def test_everything_that_can_be_used_has_a_name(opened):
     nameless = """() => [...document.querySelectorAll("button, a, input, select, textarea")].filter((one) =>
         one.type !== "file" && ![one.getAttribute("aria-label"), one.textContent, one.closest("label")?.textContent]
