@@ -53,6 +53,7 @@ def test_only_writing_that_fails_is_a_lack_of_room(client, monkeypatch):
     assert (status, "no space left on device" in answer["problem"]) == (507, True)
     status, _, answer = client.call("POST", "/api/pool/text", {"text": "Gus Fir 1999"})
     assert (status, client.good("GET", "/api/status")["pool"]) == (507, 6)
+    assert "/pool.jsonl: cannot write" in answer["problem"]
     monkeypatch.undo()
     monkeypatch.setattr(tempfile, "mkdtemp", full)
     assert client.call("POST", "/api/pool/text", {"text": "Gus Fir 1999"})[0] == 507

@@ -26,8 +26,9 @@ def write_together(texts: Mapping[Path, str], lines: Mapping[Path, Records]) -> 
     ready = {path.resolve(): path.with_name(f".{path.name}.tmp") for path in texts}
     before = {path: path.stat().st_size if path.exists() else 0 for path in lines}
     try:
-        for temporary, text in zip(ready.values(), texts.values(), strict=True):
-            _write(temporary, text.encode(), "wb")
+        for temporary, (path, text) in zip(ready.values(), texts.items(), strict=True):
+            temporary.unlink(missing_ok=True)
+            _write(temporary, text.encode(), path)
         for path, records in lines.items():
             _write(path, "".join(map(line_of, records)).encode())
         for path, temporary in ready.items():
@@ -45,16 +46,16 @@ def write_together(texts: Mapping[Path, str], lines: Mapping[Path, Records]) -> 
         sync_folder(folder)
 
 
-def _write(path: Path, data: bytes, mode: str = "ab") -> None:
-    """Write to a file, by default at its end; the data is on the disk when this returns."""
+def _write(path: Path, data: bytes, called: Path | None = None) -> None:
+    """Add to a file, made if there is none; the data is on the disk when this returns.  Errors name `called`."""
     try:
-        with open(path, mode, buffering=0) as file:
+        with open(path, "ab", buffering=0) as file:
             rest = memoryview(data)
             while rest:
                 rest = rest[file.write(rest) :]
             os.fsync(file.fileno())
     except OSError as err:
-        raise WriteError.at(path, None, f"cannot write: {reason(err)}") from err
+        raise WriteError.at(called or path, None, f"cannot write: {reason(err)}") from err
 
 
 def whole_lines(path: Path) -> tuple[list[str], list[str]]:
