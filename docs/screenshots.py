@@ -23,7 +23,8 @@ OUT = Path(__file__).resolve().parent / "images"
 DEMO = make_citations(400, seed=20)
 LABELLED = 12
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
-CALL = """([method, path, body]) => fetch(path, { method, headers: { "content-type": "application/json" },
+CALL = """([method, path, body]) => fetch(path, { method, headers: { "content-type": "application/json",
+    authorization: `Bearer ${localStorage.token}` },
     body: body === null ? undefined : JSON.stringify(body) }).then((answer) => answer.json())"""
 
 

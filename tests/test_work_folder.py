@@ -16,6 +16,7 @@ from semistruct.work.decisions import Decision
 from semistruct.work.folder import Folder, Settings
 from semistruct.work.importing import LONGEST, found_in
 from semistruct.work.pool import Pool
+from semistruct.work.token import token_of
 from work_cases import LABELS, TEXTS, made, quiet
 
 
@@ -47,6 +48,52 @@ def test_a_decision_is_in_the_file_when_it_is_answered(home):
     assert (line["id"], line["text"], line["labels"]) == (2, TEXTS[2], LABELS)
     assert line["meta"]["origin"] == "typed"
     assert "time" in line["meta"]
+
+
+def test_what_is_sent_twice_is_one_decision(home):
+    for seen in (0, 0, 1, 7):  # as after an answer that got lost, and after a restart
+        assert home.decide(Decision(2, tuple(LABELS), "typed"), seen=seen) == {"version": 1, "overwrote": False}
+    assert len((home.folder.path / "labels.jsonl").read_text().splitlines()) == 1
+    assert len(home.history.steps) == 1
+    assert home.decide(Decision(2, ("name",) * 3, "typed"), seen=0) == {"version": 2, "overwrote": True}
+
+
+def test_a_folder_has_an_id_for_life(home, tmp_path):
+    path, own = home.folder.path / "settings.json", home.settings.id
+    assert (len(own), json.loads(path.read_text())["id"]) == (16, own)
+    home.set_fields(["name", "year", "place"])
+    after = reopened(home)
+    assert after.settings.id == own
+    data = json.loads(path.read_text())
+    for damaged in ({}, {"id": 7}, {"id": "x y"}):  # without one at first, as folders of before
+        after.folder.close()
+        path.write_text(json.dumps({key: value for key, value in data.items() if key != "id"} | damaged))
+        after = made(home.folder.path)
+        assert after.settings.id not in (own, damaged.get("id"))
+        assert after.settings.names == ["name", "year", "place"]
+        assert json.loads(path.read_text())["id"] == after.settings.id
+    other = made(tmp_path / "other")
+    assert other.settings.id != after.settings.id
+    after.close()
+    other.close()
+
+
+def test_the_token_of_a_folder_outlives_the_server(tmp_path):
+    path, token = tmp_path / ".token", token_of(tmp_path)
+    assert len(token) == 32
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert token_of(tmp_path) == token
+    for damaged in (b"", token[:-1].encode(), b"\xff" * 32, token.encode() * 2):
+        path.write_bytes(damaged)
+        new = token_of(tmp_path)
+        assert new not in (token, damaged.decode("latin-1"))
+        assert (token_of(tmp_path), path.stat().st_mode & 0o777) == (new, 0o600)
+    path.chmod(0o644)  # others may have read it
+    assert token_of(tmp_path) != new
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.unlink()
+    path.mkdir()  # where it cannot be kept there is one for this start
+    assert len(token_of(tmp_path)) == 32
 
 
 def test_the_command_line_reads_the_files(home):

@@ -42,21 +42,25 @@ def client(bench):
 
 
 def test_without_the_token_nothing_is_told(client):
-    for path in ("/", "/api/status", "/page/main.js", "/api/openapi.json"):
+    described = client.good("GET", "/api/openapi.json")["paths"]
+    calls = [(method.upper(), path.format(number=0)) for path, found in described.items() for method in found]
+    assert len(calls) > 25
+    for method, path in [*calls, ("GET", "/api/openapi.json"), ("GET", "/nothing"), ("POST", "/"), ("PUT", "/page/x")]:
         for token in ("", "x", client.token[:-1]):
-            status, _, body = Client(client.site, token).call("GET", path)
-            assert (status, b"token" in body) == (401, True)
+            status, _, body = Client(client.site, token).call(method, path)
+            assert (status, b"token" in body) == (401, True), (method, path)
+    for path in (f"/api/status?token={client.token}", "//api/status", "/page/../api/status", "/page/%2e%2e/api/status"):
+        assert Client(client.site, "").call("GET", path)[0] in (401, 404), path
 
 
-def test_the_address_with_the_token_gives_a_cookie(client):
+def test_the_files_of_the_page_need_no_token_and_nothing_sets_a_cookie(client):
     stranger = Client(client.site, "")
-    status, headers, _ = stranger.call("GET", f"/?token={client.token}")
-    assert (status, headers["location"]) == (303, "/")
-    cookie = headers["set-cookie"]
-    assert "HttpOnly" in cookie
-    assert "SameSite=Strict" in cookie
-    status, _, page = stranger.call("GET", "/", headers={"cookie": cookie.partition(";")[0]})
-    assert (status, b"<script" in page) == (200, True)
+    for path, part in (("/", b"<script"), (f"/?token={client.token}", b"<script"), ("/page/main.js", b"import")):
+        status, headers, page = stranger.call("GET", path)
+        assert (status, part in page, headers["set-cookie"]) == (200, True, None)
+        assert client.token.encode() not in page
+    cookie = {"cookie": f"semistruct={client.token}; token={client.token}"}
+    assert stranger.call("GET", "/api/status", headers=cookie)[0] == 401
 
 
 @pytest.mark.parametrize(
@@ -228,9 +232,13 @@ def test_rules_are_checked_kept_and_switched(client):
     text = "rules:\n  - present: name\n"
     checked = client.good("POST", "/api/rules/check", {"text": text + "  - prese"})
     assert checked["problems"][0]["line"] == 3
-    kept = client.good("PUT", "/api/rules", {"text": text, "seen": 1})
-    assert (kept["version"], kept["overwrote"]) == (2, False)
-    assert client.good("PUT", "/api/rules", {"text": text + "# x\n", "seen": 1})["overwrote"] is True
+    kept = client.good("PUT", "/api/rules", {"text": text, "before": "rules: []\n"})
+    assert kept["version"] == 2
+    status, _, theirs = client.call("PUT", "/api/rules", {"text": text + "# x\n", "before": "rules: []\n"})
+    assert (status, theirs["text"], "changed elsewhere" in theirs["problem"]) == (409, text, True)
+    assert client.call("POST", "/api/rules/switch", {"line": 2, "on": False, "before": "rules: []\n"})[0] == 409
+    assert client.good("GET", "/api/rules")["text"] == text
+    assert client.good("PUT", "/api/rules", {"text": text, "before": "rules: []\n"})["version"] == 2  # says the same
     assert client.good("POST", "/api/rules/switch", {"line": 2, "on": False})["rules"][0]["on"] is False
     added = client.good(
         "POST", "/api/rules/add", {"rule": {"words": ["Ann Lee"], "are": ["name"]}, "comment": "a\nb: c"}

@@ -62,7 +62,7 @@ def opened(browser, bench):
         found.client = client
         found.page.wait_for_selector(".chip")
         yield found
-        assert found.wrong == []
+        assert found.wrong == [], found.wrong
         assert {url.split("/")[2] for url in found.asked} == {client.site.split("/")[2]}  # nothing from elsewhere
         found.close()
 

@@ -87,14 +87,14 @@ def _read(answer):
 
 
 @contextmanager
-def serving(app, host="127.0.0.1"):
+def serving(app, host="127.0.0.1", port=0, token=None):
     """A server in a thread, behind its guard."""
     import uvicorn
 
     from semistruct.work.guard import Guard
     from semistruct.work.serving import place
 
-    where = place(host, 0, print)
+    where = place(host, port, print, token)
     guard = Guard(app, where.token, where.host, where.port, "Show the token.")
     server = uvicorn.Server(uvicorn.Config(guard, log_level="warning", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [where.socket]}, daemon=True)
@@ -112,9 +112,10 @@ def serving(app, host="127.0.0.1"):
 class Running:
     """`semistruct work` in a process of its own."""
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, port=None):
         path = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
-        command = [sys.executable, "-m", "semistruct", "work", str(folder), "--no-open", "--port", str(free_port())]
+        port = port or free_port()
+        command = [sys.executable, "-m", "semistruct", "work", str(folder), "--no-open", "--port", str(port)]
         self.process = subprocess.Popen(
             [*command, *map(str, options)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env={**os.environ, "PYTHONPATH": path},

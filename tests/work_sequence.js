@@ -1,7 +1,7 @@
 // Random work on a sequence, in the browser: gives what is wrong, null if nothing is.
 async () => {
   const { Sequence } = await import("/page/sequence.js");
-  const view = await (await fetch("/api/sequences/6")).json();
+  const view = await (await fetch("/api/sequences/6", { headers: { authorization: `Bearer ${localStorage.token}` } })).json();
   const whole = view.words.join("");
   let seed = 7;
   const draw = (n) => (seed = (seed * 48271) % 2147483647) % n;

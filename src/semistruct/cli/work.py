@@ -54,11 +54,12 @@ def work(
     from semistruct.work.app import bench_app
     from semistruct.work.bench import open_bench
     from semistruct.work.serving import place, run
+    from semistruct.work.token import token_of
 
     bench = open_bench(folder, jobs=jobs)
     try:
         _fill(bench, pool, labelled, rules, demo)
-        where = place(host, port, _say)
+        where = place(host, port, _say, token_of(bench.folder.path))
         bench.folder.say_where(where.site)
         bench.start()
         for words in bench.told:

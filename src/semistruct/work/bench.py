@@ -16,7 +16,7 @@ from semistruct.work.folder import HISTORY, LABELS, POOL, RULES, SETTINGS, Field
 from semistruct.work.history import UNDONE, History, Step
 from semistruct.work.importing import Found, sequences
 from semistruct.work.pool import Pool, reading
-from semistruct.work.rulebook import renamed
+from semistruct.work.rulebook import EMPTY, renamed
 from semistruct.work.stock import Stock
 from semistruct.work.trainer import Trainer
 from semistruct.work.writing import Records, write_together
@@ -32,6 +32,7 @@ class Bench(Stock):
         self.history = History(folder.path / HISTORY)
         self.blind: set[int] = set()
         self._shown: dict[int, tuple[str, float]] = {}
+        self._hindered = ""
         self.trainer = Trainer(self, jobs)
         for words in self.history.told:
             self.tell(words)
@@ -120,6 +121,7 @@ class Bench(Stock):
     def rename_field(self, old: str, new: str | None) -> dict[str, int]:
         """Give a field another name, which may be that of another field; without a name its labels become unknown."""
         with self.lock:
+            self.look_at_rules()
             field = self._field(old)
             use = self.field_use(old)
             names = [name if name != old else new for name in self.settings.names]
@@ -155,6 +157,8 @@ class Bench(Stock):
                 self._field(str(label))
             before = self.decisions.versions.get(one.number, 0)
             one = replace(one, blind=one.number in self.blind)
+            if seen is not None and one.repeats(self.decisions.last.get(one.number)):
+                return {"version": before, "overwrote": False}
             words = {"skipped": "skipped", "noted": "noted"}.get(one.origin, "labelled")
             self.record([one], f"sequence {one.number + 1} {words}", window=window)
             overwrote = seen is not None and seen < before
@@ -199,7 +203,7 @@ class Bench(Stock):
             texts[home / POOL] = pool.content()
         if settings is not None:
             texts[home / SETTINGS] = settings.content()
-        if rules is not None:
+        if rules is not None and rules != self.folder.rules_text():
             texts[home / RULES] = rules
         lines = dict[Path, Records]()
         if made:
@@ -252,6 +256,7 @@ class Bench(Stock):
     def undo(self) -> dict[str, Any]:
         """Take the last step back."""
         with self.lock:
+            self.look_at_rules()
             if not self.history.steps:
                 raise ParameterError("there is nothing to undo")
             step = self.history.steps[-1]
@@ -318,9 +323,29 @@ class Bench(Stock):
 
     # ---- rules
 
-    def set_rules(self, text: str, words: str = "rules changed", *, window: str = "") -> None:
+    def look_at_rules(self) -> None:
+        """Take the rules from their file if somebody has changed them there; that can be undone, as all else."""
+        with self.lock:
+            text = self.folder.rules_text()
+            if text is not None and (text or EMPTY) != (self.rules_text or EMPTY):
+                step = Step("rules.yaml changed in the folder", (), self.rules_text)
+                self._do(step, [], rules=text or EMPTY)
+                self.tell("rules.yaml was changed in the folder: its rules count now; undo brings those before back")
+
+    def notice_rules(self) -> None:
+        """The same again and again: what stands in its way is told once."""
+        try:
+            self.look_at_rules()
+        except DataError as err:
+            if str(err) != self._hindered:
+                self.changes.add("told", words=str(err))
+            self._hindered = str(err)
+
+    def set_rules(self, text: str, words: str = "rules changed") -> None:
         """Keep the text of the rules, which may have errors; what is learned uses the last text without."""
         with self.lock:
+            self.look_at_rules()
+            text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")  # as it is read
             if text != self.rules_text:
                 self.record([], words, rules=text)
 

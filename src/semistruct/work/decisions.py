@@ -56,6 +56,10 @@ class Decision:
     def is_whole(self) -> bool:
         return self.labels is not None and None not in self.labels
 
+    def repeats(self, other: Decision | None) -> bool:
+        """Whether it says the same, at another time: what was sent twice because no answer came back."""
+        return other is not None and replace(self, time=other.time, blind=other.blind) == other
+
     def cut(self, pool: Pool) -> Cut:
         """The sequence in the tokens that the labels belong to."""
         own = pool.cut(self.number)

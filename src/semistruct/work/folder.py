@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import secrets
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -21,6 +23,7 @@ POOL = "pool.jsonl"  # what is written; any pool.* is read
 KEYS = "abcdefghijklmnopqrstuvwxyz123456789"
 MOST_FIELDS = 25
 LONGEST_NAME = 60
+ID = re.compile(r"[0-9a-f]{16}")
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,14 @@ class Field:
 class Settings:
     """What a workbench remembers besides labels and rules.
 
+    id           of the folder, made once: browsers keep what they could not send under it
     tokens       how running text is cut (`semistruct.tokens`)
     train_every  after how many new labels a model is learned
     blind_every  each sequence of this number is drawn at random and shown without proposals
     models       the number of the last model, whose file may be gone
     """
 
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
     fields: tuple[Field, ...] = ()
     tokens: str = WORDS
     train_every: int = 3
@@ -145,6 +150,8 @@ class Folder:
             return None
         except UnicodeDecodeError:
             raise DataError.at(self.path / RULES, None, "not UTF-8 text, which a rules file must be") from None
+        except OSError as err:
+            raise DataError.at(self.path / RULES, None, f"cannot read: {reason(err)}") from None
 
     def models(self) -> list[Path]:
         """The model files, oldest first."""
@@ -181,9 +188,13 @@ class Folder:
         if not self.has_settings:
             return Settings()
         try:
-            return _settings(json.loads(path.read_text(encoding="utf-8")))
+            data = json.loads(path.read_text(encoding="utf-8"))
+            settings = _settings(data)
         except (ValueError, KeyError, TypeError, AttributeError) as err:
             raise DataError.at(path, None, f"not the settings of a workbench ({err})") from None
+        if data.get("id") != settings.id:
+            self.save_settings(settings)
+        return settings
 
 
 def _settings(data: dict[str, Any]) -> Settings:
@@ -192,4 +203,6 @@ def _settings(data: dict[str, Any]) -> Settings:
     fields = tuple(Field(str(one["name"]), str(one["key"]), int(one["colour"])) for one in data["fields"])
     checked_names([one.name for one in fields])
     numbers = {key: max(1, int(data[key])) for key in ("train_every", "blind_every")}
-    return Settings(fields, checked_tokens(data["tokens"]), models=max(0, int(data.get("models", 0))), **numbers)
+    tokens, models = checked_tokens(data["tokens"]), max(0, int(data.get("models", 0)))
+    made = Settings(fields=fields, tokens=tokens, models=models, **numbers)
+    return replace(made, id=data["id"]) if ID.fullmatch(str(data.get("id"))) else made

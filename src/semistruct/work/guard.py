@@ -5,10 +5,9 @@ from __future__ import annotations
 import hmac
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
-from http.cookies import CookieError, SimpleCookie
 from ipaddress import ip_address
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -55,21 +54,11 @@ class Guard:
                 await read_off(receive)
             await answer(send, *refusal)
             return
-        query = parse_qs(request.query).get("token", [""])[0]
-        if request.method == "GET" and request.path == "/" and self._fits(query):
-            cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000"
-            await answer(send, 303, "", [(b"location", b"/"), (b"set-cookie", cookie.encode())])
-            return
-        if not any(map(self._fits, (query, request.bearer, request.cookie(self.cookie)))):
+        if not (request.is_for_the_page or self._fits(request.bearer)):
             await read_off(receive)
             await answer(send, 401, self.hint)
             return
         await self._passed(scope, receive, send)
-
-    @property
-    def cookie(self) -> str:
-        """Cookies do not know ports, so the name does."""
-        return f"semistruct-{self.port}"
 
     def _fits(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self.token.encode())
@@ -126,7 +115,6 @@ class _Request:
 
     def __init__(self, scope: MutableMapping[str, Any]) -> None:
         self.method, self.path = scope["method"], scope["path"]
-        self.query = scope["query_string"].decode("latin-1")
         self._headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
 
     def header(self, name: str) -> str:
@@ -137,12 +125,10 @@ class _Request:
         kind, _, value = self.header("authorization").partition(" ")
         return value if kind.lower() == "bearer" else ""
 
-    def cookie(self, name: str) -> str:
-        try:
-            found = SimpleCookie(self.header("cookie")).get(name)
-        except CookieError:
-            return ""
-        return found.value if found else ""
+    @property
+    def is_for_the_page(self) -> bool:
+        """Whether it asks for a file of the page, which are the same for everybody and hold no data."""
+        return self.method in ("GET", "HEAD") and (self.path == "/" or self.path.startswith("/page/"))
 
 
 def _name(host: str) -> str:
@@ -169,9 +155,9 @@ async def read_off(receive: Receive) -> None:
         read, more = read + len(message.get("body", b"")), message.get("more_body", False)
 
 
-async def answer(send: Send, code: int, words: str, headers: list[tuple[bytes, bytes]] | None = None) -> None:
+async def answer(send: Send, code: int, words: str) -> None:
     """A plain answer."""
     body = words.encode()
     kind = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": code, "headers": [*HEADERS, *kind, *(headers or [])]})
+    await send({"type": "http.response.start", "status": code, "headers": [*HEADERS, *kind]})
     await send({"type": "http.response.body", "body": body})

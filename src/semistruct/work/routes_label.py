@@ -83,6 +83,7 @@ def router(bench: Bench) -> APIRouter:
     @routes.get("/api/changes", tags=["status"])
     def changes(since: int = 0) -> dict[str, Any]:
         """What has happened since a change, and the state now."""
+        bench.notice_rules()
         return {"changes": bench.changes.since(since), "status": views.status(bench)}
 
     @routes.post("/api/pool", tags=["pool"])

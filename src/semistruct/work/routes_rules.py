@@ -20,17 +20,18 @@ from semistruct.work.rulebook import added, read_text, switched
 
 
 class Text(BaseModel):
-    """The text of a rules file; `seen` is the version that it was made from."""
+    """The text of a rules file; `before` is the text that it was made from."""
 
     text: str = Field(max_length=1_000_000)
-    seen: int | None = None
+    before: str | None = None
 
 
 class Switch(BaseModel):
-    """The rule that begins in a line, on or off."""
+    """The rule that begins in a line, on or off; `before` is the text whose line it is."""
 
     line: int
     on: bool
+    before: str | None = None
 
 
 class Entry(BaseModel):
@@ -46,14 +47,20 @@ def router(bench: Bench) -> APIRouter:
     @routes.get("/api/rules", tags=["rules"])
     def rules() -> dict[str, Any]:
         """The rules, what is wrong with their text, and how each fares."""
+        bench.notice_rules()
         return rulings.state(bench)
 
     @routes.put("/api/rules", tags=["rules"])
-    def save(body: Text) -> dict[str, Any]:
-        """Keep the text of the rules; a model is learned with them if they have no error."""
-        overwrote = body.seen is not None and body.seen != bench.rules_version
-        bench.set_rules(body.text)
-        return {**rulings.state(bench), "overwrote": overwrote}
+    def save(body: Text, response: Response) -> dict[str, Any]:
+        """Keep the text of the rules; a model is learned with them if they have no error.
+
+        Answers 409, with the rules that are kept, if they are no longer those that the text was made from.
+        """
+        with bench.lock:
+            if _has_changed(bench, body.before) and body.text != bench.rules_text:
+                return _changed(bench, response)
+            bench.set_rules(body.text)
+        return rulings.state(bench)
 
     @routes.post("/api/rules/check", tags=["rules"])
     def check(body: Text) -> dict[str, Any]:
@@ -61,9 +68,11 @@ def router(bench: Bench) -> APIRouter:
         return rulings.state(bench, body.text)
 
     @routes.post("/api/rules/switch", tags=["rules"])
-    def switch(body: Switch) -> dict[str, Any]:
-        """Switch a rule on or off."""
+    def switch(body: Switch, response: Response) -> dict[str, Any]:
+        """Switch a rule on or off; 409 as above."""
         with bench.lock:
+            if _has_changed(bench, body.before):
+                return _changed(bench, response)
             line = rulings.line_at(read_text(bench.rules_text, bench.folder.path), body.line)
             words = f"rule switched {'on' if body.on else 'off'}: {line.rule.text}"
             bench.set_rules(switched(bench.rules_text, line, body.on), words)
@@ -73,6 +82,7 @@ def router(bench: Bench) -> APIRouter:
     def add(body: Entry) -> dict[str, Any]:
         """Add a rule at the end."""
         with bench.lock:
+            bench.look_at_rules()
             text = added(bench.rules_text, body.rule, bench.folder.path, " ".join(body.comment.split()))
             read_text(text, bench.folder.path)
             bench.set_rules(text, "rule added")
@@ -140,3 +150,13 @@ def router(bench: Bench) -> APIRouter:
         return download(bench.rules_text.encode(), "rules.yaml")
 
     return routes
+
+
+def _has_changed(bench: Bench, before: str | None) -> bool:
+    bench.look_at_rules()
+    return before is not None and before != bench.rules_text
+
+
+def _changed(bench: Bench, response: Response) -> dict[str, Any]:
+    response.status_code = 409
+    return {**rulings.state(bench), "problem": "The rules were changed elsewhere, in another window or in their file."}

@@ -133,7 +133,7 @@ def status(bench: Bench) -> dict[str, Any]:
         last, trainer, model = bench.decisions.last.values(), bench.trainer, bench.model
         labelled, counts = [one for one in last if one.is_labelled], bench.field_counts()
         return {
-            "folder": str(bench.folder.path), "ready": bench.is_ready, "pool": len(bench.pool),
+            "id": bench.settings.id, "folder": str(bench.folder.path), "ready": bench.is_ready, "pool": len(bench.pool),
             "labelled": len(labelled), "skipped": sum(one.origin == "skipped" for one in last),
             "blind": sum(one.blind for one in labelled),
             "actions": sum(one.actions for one in labelled if one.actions),

@@ -38,15 +38,19 @@ const SHOWN = {
 
 export const shown = (key) => key.split("+").map((part) => SHOWN[part] ?? part).join(" + ") || "+";
 
-/** The name of the command of a key, or {field, fromHere} for the key of a field, or null. */
+/** The name of the command of a key, or {field, fromHere} for the key of a field, or null. Shift changes what is written
+ *  on a digit, differently on every keyboard: with it, a digit is told by its place, and first of all the key of a field. */
 export function meaning(event, fields) {
+  const field = (key) => fields.find((one) => one.key === key);
   const held = (event.ctrlKey || event.metaKey ? "Ctrl+" : "") + (event.altKey ? "Alt+" : "");
+  const digit = event.shiftKey && !held && field(/^Digit(\d)$/.exec(event.code)?.[1]);
+  if (digit) return { field: digit.name, fromHere: true };
   const arrow = event.key.startsWith("Arrow");
   const name = byKey.get(held + (event.shiftKey && arrow ? "Shift+" : "") + (held ? lower(event.key) : event.key));
   if (name) return name;
   if (held) return null;
-  const field = fields.find((one) => one.key === lower(event.key));
-  return field ? { field: field.name, fromHere: event.shiftKey } : null;
+  const found = field(lower(event.key));
+  return found ? { field: found.name, fromHere: event.shiftKey } : null;
 }
 
 const lower = (key) => (key.length === 1 ? key.toLowerCase() : key);

@@ -3,32 +3,39 @@
 import { get, post, WINDOW } from "./api.js";
 import { chips, inReadingOrder, isRightToLeft } from "./chips.js";
 import { colourVars } from "./colours.js";
-import { h, kbd, notice, plural, put } from "./dom.js";
+import { h, kbd, notice, plural, put, tried } from "./dom.js";
 import { COMMANDS, meaning, shown } from "./keys.js";
 import { showLike } from "./like.js";
 import { showHelp, showNote, showSplit } from "./sheets.js";
-import { keep } from "./saving.js";
+import { decided, deliver, keep, unsent, waiting } from "./saving.js";
 import { OUTSIDE, Sequence } from "./sequence.js";
 import { showFields } from "./setup.js";
 import { on, state, watch } from "./state.js";
 
-const pane = { current: null, sticky: null, lastField: null, past: [], ready: null, side: "" };
+const pane = { current: null, sticky: null, lastField: null, past: [], ready: null, later: [], lost: false, side: "" };
 let root;
 
 // ---- which sequence
 
 const limits = () => ({ doubtful: state.status.doubtful, sure: state.status.sure });
 
-function show(view) {
-  pane.current = view ? new Sequence(view, limits()) : null;
+function show(one) {
+  pane.current = one;
   pane.sticky = null;
   draw();
   root?.querySelector(".tokens")?.focus({ preventScroll: true });
 }
 
-/** Ask for the next sequence: not one that is shown, nor one whose labels may still be on their way. */
+/** A sequence as the server has it, or with what was decided about it. */
+function made(view, decision = view && decided(view.number)) {
+  const one = view && new Sequence(view, limits());
+  if (decision) one.take(decision);
+  return one;
+}
+
+/** Ask for the next sequence: not one that is shown, nor one whose labels are still on their way. */
 function ask() {
-  const without = [...pane.past.slice(-20), ...(pane.current ? [pane.current.number] : [])];
+  const without = [...pane.past.slice(-20), ...waiting(), ...(pane.current ? [pane.current.number] : [])];
   return get("/api/next", { window: WINDOW, shown: without.join(",") }).catch(() => null);
 }
 
@@ -38,18 +45,21 @@ function prepare() {
 }
 
 export async function next() {
-  const found = await (pane.ready ?? ask());
+  if (pane.later.length) return show(pane.later.pop());
+  const found = (await pane.ready) ?? (await ask());
   pane.ready = null;
-  if (found === null) return notice("The server cannot be reached: the next sequence comes when it is back.", "error");
-  show(found.sequence);
-  if (found.sequence) prepare();
+  pane.lost = found === null;
+  show(found && made(found.sequence));
+  if (found?.sequence) prepare();
 }
 
 export async function open(number) {
-  const view = await get(`/api/sequences/${number}`);
-  show(view);
+  const view = await tried(() => get(`/api/sequences/${number}`));
+  if (!view) return false;
+  show(made(view));
   location.hash = "#label";
   prepare();
+  return true;
 }
 
 async function decide(onlyMine) {
@@ -61,10 +71,21 @@ async function decide(onlyMine) {
 }
 
 async function leave(one, decision) {
+  try {
+    await keep(decision);
+  } catch (problem) {
+    return notice(problem.message, "error");
+  }
   pane.past.push(one.number);
-  const saved = keep(decision);
   await next();
-  if (!(await saved)) open(one.number);
+}
+
+/** The server will not have a decision: show it again, and what was shown meanwhile after it. */
+function refused({ decision, view, words }) {
+  notice(`Sequence ${decision.number + 1} was not kept: ${words}`, "error");
+  if (view === null) return;
+  if (pane.current?.actions && pane.current.number !== decision.number) pane.later.push(pane.current);
+  show(made(view, decision));
 }
 
 const skip = (one) => leave(one, { number: one.number, labels: null, origin: "skipped", note: one.note,
@@ -75,6 +96,8 @@ async function undo() {
     pane.current.actions += 1;
     return draw();
   }
+  await deliver();
+  if (unsent()) return notice("What you decided last is not on the server yet: undo comes when it is.", "error");
   try {
     const done = await post("/api/undo");
     notice(`Undone: ${done.words}`);
@@ -117,7 +140,7 @@ const acts = {
   like: (one) => showLike(one, pane.lastField),
   note: (one) => showNote(one, draw),
   help: () => showHelp(),
-  before: () => pane.past.length && open(pane.past.pop()),
+  before: async () => pane.past.length && await open(pane.past.at(-1)) && pane.past.pop(),
 };
 
 /** Move; with a sticky field, what is moved over gets it. */
@@ -222,6 +245,8 @@ function foot(one) {
 
 function done() {
   const left = state.status.pool - state.status.labelled - state.status.skipped;
+  if (state.away !== null) return h("div", { class: "empty" }, h("h1", {}, "The server is away"),
+    h("p", {}, "What you decided is kept in this browser. The next sequence comes when the server is back."));
   return h("div", { class: "empty" }, h("h1", {}, left > 0 ? "Loading…" : "Everything is labelled"),
     left > 0 ? null : h("p", {},
       "Nothing in the pool is left to label. Look at the estimate, export, or add to the pool."));
@@ -274,8 +299,8 @@ async function refresh() {
   const one = pane.current;
   prepare();
   if (!root?.isConnected || !one || one.past.length || one.actions || one.kind !== "open" || one.blind) return;
-  const view = await get(`/api/sequences/${one.number}`);
-  if (pane.current === one && !one.past.length && !one.actions) show({ ...view, reason: one.reason });
+  const view = await get(`/api/sequences/${one.number}`).catch(() => null);
+  if (view && pane.current === one && !one.past.length && !one.actions) show(made({ ...view, reason: one.reason }));
 }
 
 on("model", refresh);
@@ -283,9 +308,16 @@ on("queue", () => (pane.current?.actions ? prepare() : pane.current === null && 
 on("fields", () => { pane.ready = null; draw(); });
 on("pool", () => pane.current === null && root?.isConnected && next());
 on("status", () => {
+  if (pane.lost && root?.isConnected) {
+    pane.lost = false;
+    next();
+  }
   if (!root?.isConnected || sideNow() === pane.side) return;
   put(root.querySelector(".side") ?? h("div"), ...side(pane.current).childNodes);
 });
+on("away", () => pane.current === null && draw());
+on("kept", ({ number, version }) => { if (pane.current?.number === number) pane.current.version = version; });
+on("refused", refused);
 on("decided", (change) => {
   if (change.window !== WINDOW && change.number === pane.current?.number) {
     notice(`Sequence ${change.number + 1} was labelled in another window. If you accept, yours counts.`);

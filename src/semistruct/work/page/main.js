@@ -6,7 +6,7 @@ import * as label from "./label.js";
 import * as look from "./look.js";
 import * as pool from "./pool.js";
 import * as rules from "./rules.js";
-import { unsent } from "./saving.js";
+import { hindrance, unsent } from "./saving.js";
 import * as setup from "./setup.js";
 import { on, state, watch } from "./state.js";
 import { start as startTour } from "./tour.js";
@@ -34,6 +34,8 @@ let drawn = "";
 
 /** Tabs are drawn again only if they change, so that no click falls between. */
 function head() {
+  if (state.status === null) return put(document.getElementById("main"), h("div", { class: "setup" },
+    h("section", { class: "card" }, h("h1", {}, "The server is away"), h("p", {}, state.away.message))));
   const now = `${shown} ${state.status.ready}`;
   if (now !== drawn) frame();
   drawn = now;
@@ -53,7 +55,8 @@ function frame() {
 /** What the model is doing, in a few words. */
 function standing() {
   const { training, model, insights } = state.status;
-  if (state.away) return h("span", { class: "pill bad" },
+  const problem = state.away ?? hindrance();
+  if (problem) return h("span", { class: "pill bad", title: problem.message },
     unsent() ? `The server is away; ${plural(unsent(), "decision")} kept here` : "The server is away");
   const which = model ? `Model ${Number(model.name)}, from ${plural(model.labelled, "sequence")}` : null;
   if (training.state === "running") {
@@ -86,7 +89,10 @@ if (localStorage.theme) document.documentElement.dataset.theme = localStorage.th
 addEventListener("hashchange", () => state.status && show());
 addEventListener("beforeunload", (event) => unsent() && event.preventDefault());
 on("status", () => { show(); head(); });
-on("away", head);
+on("away", () => {
+  head();
+  if (state.status && state.away?.status === 401) notice(state.away.message, "error");
+});
 on("unsent", head);
 on("setup", () => show(true));
 on("told", (change) => notice(change.words, "error"));

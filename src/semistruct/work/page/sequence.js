@@ -228,6 +228,16 @@ export class Sequence {
     return true;
   }
 
+  /** Split tokens so that they have these offsets. */
+  cut(offsets) {
+    const ends = new Set(offsets.map(([, end]) => end));
+    for (let t = 0; t < this.length; t++) {
+      const [start, end] = this.offsets[t];
+      const middle = [...ends].filter((one) => start < one && one < end).sort((a, b) => a - b)[0];
+      if (middle !== undefined) this.split(t, middle - start);
+    }
+  }
+
   // ---- keeping
 
   count(state) {
@@ -243,6 +253,20 @@ export class Sequence {
       number: this.number, labels, unknown, offsets: this.isSplit ? this.offsets : null, note: this.note, model: this.model,
       origin: this.proposed ? (same ? "accepted" : "changed") : "typed", actions: this.actions, seen: this.version,
     };
+  }
+
+  /** Show what was decided about it. */
+  take({ labels, unknown = [], offsets, note, actions = 0 }) {
+    if (offsets) this.cut(offsets);
+    if (labels?.length === this.length) {
+      labels.forEach((label, t) => {
+        if (label !== null) this.give(t, t + 1, label);
+      });
+      unknown.forEach((t) => this.give(t, t + 1, null, "unknown"));
+    }
+    this.note = note;
+    this.actions = Math.max(1, actions); // it is no longer as the server gave it
+    this.past = [];
   }
 
   get isEmpty() {

@@ -1,6 +1,6 @@
 // Small sheets over the label pane: the keys, a note, the place to split a token at.
 
-import { dialog, h, kbd } from "./dom.js";
+import { dialog, h, kbd, tried } from "./dom.js";
 import { COMMANDS, shown } from "./keys.js";
 import { keep } from "./saving.js";
 import { likelyCut } from "./sequence.js";
@@ -21,8 +21,8 @@ export function showNote(one, done) {
   const box = dialog(`Note on sequence ${one.number + 1}`, text, h("p", { class: "buttons" },
     h("button", { class: "main", onclick: () => {
       one.note = text.value.trim();
-      if (one.kind === "open" && one.isEmpty) keep({ number: one.number, labels: null, origin: "noted",
-        note: one.note });
+      if (one.kind === "open" && one.isEmpty) tried(() => keep({ number: one.number, labels: null, origin: "noted",
+        note: one.note, seen: one.version }));
       box.close();
       done();
     } }, "Keep the note")));

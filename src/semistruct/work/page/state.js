@@ -1,9 +1,9 @@
 // What all parts of the page know: the state of the server, asked for again and again, and what has changed.
 
-import { get } from "./api.js";
-import { notice } from "./dom.js";
+import { get, Problem } from "./api.js";
 
-export const state = { status: null, away: false };
+/** away: null, or the problem why the server cannot be asked. */
+export const state = { status: null, away: null };
 const listeners = new Map();
 
 /** Have a function called when something of this kind happens; kinds are those of the server, and "status", "away". */
@@ -26,23 +26,23 @@ export async function watch() {
   try {
     const found = await get("/api/changes", { since: state.status?.change ?? 0 });
     const first = state.status === null;
+    if (!found.status?.id) throw new Problem("Another program answers in the server's place.", 0);
+    if (!first && found.status.id !== state.status.id) throw new Problem("Another folder is open at this address.", 0);
     state.status = found.status;
-    if (state.away) {
-      state.away = false;
+    if (state.away !== null) {
+      state.away = null;
       happen("away");
     }
     const told = found.status.told.map((words) => ({ kind: "told", words }));
     for (const change of first ? told : found.changes) happen(change.kind, change);
     happen("status");
   } catch (problem) {
-    if (problem.status === 401) return notice("The server was started anew. " + problem.message, "error");
-    if (!state.away) {
-      state.away = true;
-      happen("away");
-    }
+    const before = state.away;
+    state.away = problem;
+    if (before?.message !== problem.message) happen("away");
   }
   const busy = state.status?.training.state === "running" || state.status?.insights.state === "running";
-  timer = setTimeout(watch, document.hidden ? 5000 : busy || state.away ? 700 : 1500);
+  timer = setTimeout(watch, document.hidden ? 5000 : busy || state.away !== null ? 700 : 1500);
 }
 
 document.addEventListener("visibilitychange", () => document.hidden || watch());

@@ -43,7 +43,7 @@ export async function mount(element) {
         h("button", { onclick: showFields }, "Change the fields"))),
     h("section", { class: "card" }, h("h2", {}, "From a program"),
       h("p", {}, "The same over HTTP; the token is the one in the address that was printed in the terminal. ",
-      h("a", { href: "/api/openapi.json" }, "OpenAPI description"), "."),
+      h("button", { class: "link", onclick: tried(() => save("/api/openapi.json")) }, "OpenAPI description"), "."),
       h("pre", {}, `curl ${location.origin}/api/predict \\\n  -H "Authorization: Bearer TOKEN" \\\n  -H "Content-Type: application/json" \\\n  -d '{"texts": ["A. Turing. On computable numbers. 1936."]}'`),
       h("p", { class: "muted" }, "Everything is in plain files in ", h("code", {}, state.status.folder),
         ": labels.jsonl, pool.jsonl, rules.yaml, models."))));
