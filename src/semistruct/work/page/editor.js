@@ -105,10 +105,11 @@ export function editor(changed) {
     set text(value) {
       area.disabled = false;
       if (value === area.value) return;
+      const [start, end] = [area.selectionStart, area.selectionEnd];
       area.value = value;
+      if (document.activeElement === area) area.setSelectionRange(start, end);
       lines();
     },
-    get isBusy() { return document.activeElement === area; },
     mark(found) {
       problems.clear();
       for (const one of found) problems.set(one.line ?? 1, one.problem);

@@ -1,44 +1,143 @@
 // The rules pane: the text on one side, the same rules as sentences on the other, and suggestions.
 
-import { get, post, put as change } from "./api.js";
+import { get, post, Problem, put as change, WINDOW } from "./api.js";
 import { strip } from "./chips.js";
 import { h, notice, plural, put, tried } from "./dom.js";
 import { editor } from "./editor.js";
 import { open } from "./label.js";
 import { on, state, watch } from "./state.js";
+import { drop, kept, store } from "./store.js";
 
-const pane = { edit: null, found: null, timer: null, kept: "", version: 0, taken: new Set() };
+/** kept: the text that the server had when mine was begun; theirs: what it has now, if that is another one. */
+const pane = { edit: null, found: null, timer: null, kept: "", theirs: null, taken: new Set(), failed: true, told: "" };
 let root;
+
+// ---- what was typed and the server does not have: one draft for each window
+
+const DRAFT = "rules";
+const ORPHAN = 10000; // milliseconds after which the window of a draft is probably gone
+
+const drafts = () => kept(DRAFT).filter(([name, { at }]) => name === WINDOW || Date.now() - at > ORPHAN);
+
+function remember(text) {
+  if (text === pane.kept) drop(DRAFT, WINDOW);
+  else try {
+    store(DRAFT, WINDOW, { text, before: pane.kept });
+  } catch { /* the browser has no room: it is in the editor only */ }
+}
+
+/** The draft to go on with, which is then of this window. */
+function draft() {
+  const [name, found] = drafts().sort(([a], [b]) => (b === WINDOW) - (a === WINDOW))[0] ?? [];
+  if (!found) return null;
+  if (name !== WINDOW) {
+    store(DRAFT, WINDOW, found);
+    drop(DRAFT, name);
+  }
+  return found;
+}
+
+/** Send drafts while the pane is not open; where the person has to choose, say so once. */
+async function sendDrafts() {
+  for (const [name, { text, before }] of drafts()) {
+    try {
+      const { problems } = await post("/api/rules/check", { text });
+      if (problems.length) throw new Problem("they have an error.", 422, {});
+      await change("/api/rules", { text, before });
+      drop(DRAFT, name);
+    } catch (problem) {
+      if (problem.refused) sayOnce(`The rules that you typed are not kept: ${problem.message} Open the rules pane.`);
+      else pane.failed = true;
+    }
+  }
+}
+
+function sayOnce(words) {
+  if (words !== pane.told) notice(words, "error");
+  pane.told = words;
+}
 
 // ---- the text
 
 /** The text has changed: say at once what is wrong, and keep it when nothing is. */
 function typed(text) {
   clearTimeout(pane.timer);
-  sessionStorage.rules = text;
+  remember(text);
   pane.timer = setTimeout(async () => {
-    const found = await tried(() => post("/api/rules/check", { text }));
+    const found = await attempt(() => post("/api/rules/check", { text }));
     if (!found || pane.edit.text !== text) return;
     shown(found);
-    if (!found.problems.length && text !== pane.kept) pane.timer = setTimeout(() => keep(text), 900);
+    if (!found.problems.length && text !== pane.kept && !pane.theirs) pane.timer = setTimeout(() => keep(text), 900);
   }, 200);
 }
 
+/** What the server answers; null if it does not, and then it is tried again later. */
+async function attempt(work) {
+  try {
+    return await work();
+  } catch (problem) {
+    if (problem.status === 409) contest(problem.answer);
+    else if (problem.status > 0) sayOnce(problem.message);
+    pane.failed = !problem.refused;
+    return null;
+  }
+}
+
 async function keep(text) {
-  const found = await tried(() => change("/api/rules", { text, seen: pane.version }));
+  const found = await attempt(() => change("/api/rules", { text, before: pane.kept }));
   if (!found) return;
-  if (found.overwrote) notice("The rules had been changed in another window: yours count now; undo brings the others back.");
-  taken(found);
+  if (pane.edit.text === text) taken(found);
+  else {
+    pane.kept = found.text; // and more was typed meanwhile
+    typed(pane.edit.text);
+  }
   watch();
 }
 
-/** These are the rules that the server has. */
+/** Whether all that was typed is kept, so that a rule can be switched or added. */
+async function settled() {
+  if (pane.edit.text === pane.kept) return true;
+  clearTimeout(pane.timer);
+  if (!pane.theirs && !pane.found.problems.length) await keep(pane.edit.text);
+  if (pane.edit.text === pane.kept) return true;
+  notice("What you have typed is not kept yet: see to that first.", "error");
+  draw();
+  return false;
+}
+
+/** These are the rules now, here and on the server. */
 function taken(found) {
   pane.kept = found.text;
-  pane.version = found.version;
-  delete sessionStorage.rules;
+  pane.theirs = null;
+  pane.told = "";
   pane.edit.text = found.text;
+  remember(found.text);
   shown(found);
+}
+
+/** These are the rules of the server: what was typed here is never replaced by them without a question. */
+function met(found) {
+  const mine = pane.edit.text;
+  if (mine === pane.kept || mine === found.text) return taken(found);
+  if (found.text !== pane.kept) return contest(found);
+  pane.theirs = null;
+  pane.found ??= found;
+  typed(mine);
+}
+
+function contest(found) {
+  clearTimeout(pane.timer);
+  pane.theirs = found;
+  pane.found ??= found;
+  draw();
+}
+
+/** Go on with mine, knowing what it replaces. */
+function keepMine() {
+  pane.kept = pane.theirs.text;
+  pane.theirs = null;
+  draw();
+  typed(pane.edit.text);
 }
 
 function shown(found) {
@@ -52,7 +151,7 @@ function shown(found) {
 function draw() {
   if (!root?.isConnected) return;
   const { problems, rules, contradictions, strangers } = pane.found;
-  put(root.querySelector("#rule-problems"), problems.map((one) => h("button",
+  put(root.querySelector("#rule-problems"), pane.theirs && question(), problems.map((one) => h("button",
     { class: "problem", onclick: () => pane.edit.goTo(one.line ?? 1) },
     one.line ? `Line ${one.line}: ` : "", one.problem)),
   strangers.map((name) => h("p", { class: "problem soft" }, `The rules name “${name}”, which is no field. `,
@@ -66,10 +165,19 @@ function draw() {
       "No rules yet. Take a suggestion below, write one on the left, or select words in a sequence and press * to say that they are always a certain field."));
 }
 
+/** Both texts: mine is in the editor. */
+function question() {
+  return h("div", { class: "problem soft contest" },
+    h("p", {}, "The rules were changed elsewhere, in another window or in their file, since you began to type. Yours are above and not kept. The others are:"),
+    h("pre", {}, pane.theirs.text),
+    h("p", { class: "buttons" }, h("button", { onclick: keepMine }, "Keep mine"),
+      h("button", { onclick: () => taken(pane.theirs) }, "Take the others")));
+}
+
 function sentence(rule) {
   const box = h("input", { type: "checkbox", role: "switch", checked: rule.on, disabled: !rule.can_switch,
     "aria-label": `Use: ${rule.text}`,
-    onchange: () => tried(async () => taken(await post("/api/rules/switch", { line: rule.first, on: box.checked }))) });
+    onchange: () => flip(rule, box.checked) });
   const more = h("div", { class: "cases", hidden: true });
   return h("article",
     { class: `sentence ${rule.on ? "" : "off"} ${rule.bad || rule.trust?.kind === "false" ? "flag" : ""}` },
@@ -78,6 +186,13 @@ function sentence(rule) {
         onclick: (event) => showCases(rule, more, event.currentTarget) }, rule.text)),
     h("p", { class: "facts" }, facts(rule).map((one) => h("span",
       { class: `fact ${one.kind ?? ""}`, title: one.title ?? "" }, one.words))), more);
+}
+
+async function flip(rule, on) {
+  if (!(await settled())) return;
+  const found = await attempt(() => post("/api/rules/switch", { line: rule.first, on, before: pane.kept }));
+  if (found) met(found);
+  else load(); // the switch is as it was
 }
 
 function facts(rule) {
@@ -151,9 +266,9 @@ async function suggest() {
 
 async function take(one, button) {
   button.disabled = true;
-  const done = await tried(async () => taken(await post("/api/rules/add",
+  const done = (await settled()) && await tried(async () => met(await post("/api/rules/add",
     { rule: one.rule, comment: `suggested: held in ${one.holds} of ${one.applies}` })));
-  if (done !== null) {
+  if (done !== null && done !== false) {
     pane.taken.add(one.text);
     notice(`Taken: ${one.text}`);
     suggest();
@@ -164,8 +279,8 @@ async function take(one, button) {
 // ---- life
 
 async function load() {
-  const found = await tried(() => get("/api/rules"));
-  if (found && root?.isConnected) taken(found);
+  const found = await attempt(() => get("/api/rules"));
+  if (found && root?.isConnected) met(found);
 }
 
 export async function mount(element) {
@@ -177,12 +292,11 @@ export async function mount(element) {
     h("section", { class: "card" }, h("h2", {}, "What they say"), h("div", { class: "sentences" }),
       h("h2", {}, "Suggested"), h("div", { class: "suggestions" }, h("p", { class: "muted" }, "…"))));
   put(element, root);
-  const draft = sessionStorage.rules;
+  clearTimeout(pane.timer);
+  const begun = draft();
+  Object.assign(pane, { found: null, theirs: null, kept: begun?.before ?? "" });
+  if (begun) pane.edit.text = begun.text;
   await load();
-  if (draft && draft !== pane.kept) {
-    pane.edit.text = draft;
-    typed(draft);
-  }
   suggest();
 }
 
@@ -193,7 +307,11 @@ async function renew() {
 }
 
 for (const kind of ["model", "effects", "look", "suggest"]) on(kind, renew);
-on("rules", (about) => {
-  if (!root?.isConnected || about.version === pane.version) return;
-  if (pane.edit.text === pane.kept && !pane.edit.isBusy) load();
+on("rules", () => root?.isConnected && load());
+on("away", () => { pane.failed ||= state.away !== null; });
+on("status", () => {
+  if (!pane.failed) return;
+  pane.failed = false;
+  if (root?.isConnected) load();
+  else sendDrafts();
 });
