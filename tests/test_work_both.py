@@ -1,5 +1,5 @@
 # ruff: noqa: F811 (fixtures are imported)
-"""Rules that are changed in two places: by two windows, by the page and in the file. Nothing typed is lost in silence."""
+"""Rules that are changed in two places, be it windows or the file: nothing that was typed is lost in silence."""
 
 import pytest
 
