@@ -330,7 +330,8 @@ class Bench(Stock):
             if text is not None and (text or EMPTY) != (self.rules_text or EMPTY):
                 step = Step("rules.yaml changed in the folder", (), self.rules_text)
                 self._do(step, [], rules=text or EMPTY)
-                self.tell("rules.yaml was changed in the folder: its rules count now; undo brings those before back")
+                words = "rules.yaml was changed in the folder: its rules count now; undo brings those before back"
+                self.changes.add("told", words=words)
 
     def notice_rules(self) -> None:
         """The same again and again: what stands in its way is told once."""

@@ -11,7 +11,7 @@ export function showHelp() {
     one.keys.flatMap((key, k) => [k ? " " : "", kbd(shown(key))])), h("td", {}, one.words)));
   const fields = state.status.fields.map((one) => h("li", {}, kbd(one.key), " ", one.name));
   dialog("Keys", h("table", { class: "keys" }, h("tbody", {}, rows)), h("h3", {}, "Fields"),
-    h("p", {}, "The key of a field sets it for the selected run; with Shift, from the cursor to the end of the block."),
+    h("p", {}, "The key of a field sets it for the selected run; with Shift, from the cursor to the end of the block, also if the key is a digit with another sign on it."),
     h("ul", { class: "field-keys" }, fields),
     h("p", {}, "By mouse or finger: tap the first token of a run, tap the last, tap the field. A double click selects a block."));
 }
