@@ -113,7 +113,12 @@ def test_another_folder_at_the_same_address_gets_nothing(browser, tmp_path):
                 second.goto(f"{client.site}?token={token}")
                 second.wait_for_selector(".chip" if token[0] == "e" else "text=Open the address")
                 second.wait_for_timeout(1000)
+                assert "token" not in second.url
                 second.close()
+            second = watched.context.new_page()
+            second.goto(client.site)  # a wrong token does not take the place of a good one
+            second.wait_for_selector(".chip")
+            second.close()
             assert other.decisions.last == {}
             assert watched.page.query_selector(KEPT)
         with serving(bench_app(other), port=port, token="ours" * 8):  # with the right token, even

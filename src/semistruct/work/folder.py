@@ -202,7 +202,7 @@ def _settings(data: dict[str, Any]) -> Settings:
         raise ValueError("of a newer version")
     fields = tuple(Field(str(one["name"]), str(one["key"]), int(one["colour"])) for one in data["fields"])
     checked_names([one.name for one in fields])
-    numbers = {key: max(1, int(data[key])) for key in ("train_every", "blind_every")}
+    train, blind = (max(1, int(data[key])) for key in ("train_every", "blind_every"))
     tokens, models = checked_tokens(data["tokens"]), max(0, int(data.get("models", 0)))
-    made = Settings(fields=fields, tokens=tokens, models=models, **numbers)
+    made = Settings(fields=fields, tokens=tokens, train_every=train, blind_every=blind, models=models)
     return replace(made, id=data["id"]) if ID.fullmatch(str(data.get("id"))) else made

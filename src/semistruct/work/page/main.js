@@ -35,7 +35,8 @@ let drawn = "";
 /** Tabs are drawn again only if they change, so that no click falls between. */
 function head() {
   if (state.status === null) return put(document.getElementById("main"), h("div", { class: "setup" },
-    h("section", { class: "card" }, h("h1", {}, "The server is away"), h("p", {}, state.away.message))));
+    h("section", { class: "card" }, h("h1", {}, state.away.status === 401 ? "The token is missing" : "The server is away"),
+      h("p", {}, state.away.message))));
   const now = `${shown} ${state.status.ready}`;
   if (now !== drawn) frame();
   drawn = now;
