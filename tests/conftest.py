@@ -1,11 +1,15 @@
 """What the tests of the command line share."""
 
 import pytest
+from hypothesis import settings
 
 from semistruct.cli import main
 from semistruct.cli.compiling import TEXT
 from semistruct.fitting import crossing
 from semistruct.fitting.labeller import SequenceLabeller
+
+settings.register_profile("semistruct", deadline=None)  # how long an example takes says more about the machine
+settings.load_profile("semistruct")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
 pytest.importorskip("playwright", reason="there is no playwright to drive a browser with")
 
-from semistruct.errors import DataError
+from semistruct.errors import WriteError
 from semistruct.work.app import bench_app
 from work_browser import Watched, bench, browser, opened, show  # noqa: F401
 from work_cases import CHROMIUM, LABELS, TEXTS, Running, free_port, made, serving, wait_for
@@ -150,7 +150,7 @@ def test_an_answer_that_is_no_refusal_keeps_what_was_decided(opened, bench, stat
 
 def test_a_full_disk_keeps_what_was_typed_and_is_told(opened, bench, monkeypatch):
     def full(*args, **more):
-        raise DataError("labels.jsonl: cannot write: no space left on device")
+        raise WriteError("labels.jsonl: cannot write: no space left on device")
 
     show(opened, 0)
     opened.keys("ArrowRight", "ArrowRight", "/")

@@ -95,7 +95,8 @@ def serving(app, host="127.0.0.1", port=0, token=None):
     from semistruct.work.serving import place
 
     where = place(host, port, print, token)
-    guard = Guard(app, where.token, where.host, where.port, "Show the token.")
+    hint = "Open the address that semistruct printed in the terminal: it ends in a token."
+    guard = Guard(app, where.token, where.host, where.port, hint)
     server = uvicorn.Server(uvicorn.Config(guard, log_level="warning", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [where.socket]}, daemon=True)
     thread.start()
