@@ -101,6 +101,20 @@ def test_contradictions_without_data(good, tmp_path):
     assert "contradict each other: there is no label left that x may follow" in good("rules", tmp_path / "r.yaml")
 
 
+def test_rules_may_read_another_folder_if_told(run, good, home):
+    (home / "sub").mkdir()
+    (home / "sub" / "r.yaml").write_text("rules:\n- words: {file: ../names.txt}\n  are: a\n")
+    (home / "names.txt").write_text("Turing\n")
+    code, _, line = run("rules", home / "sub" / "r.yaml")
+    assert code == 2
+    assert "r.yaml:2: ../names.txt: a file that rules read must be in the folder of the rules; --rules-may-read" in line
+    out = good("rules", home / "sub" / "r.yaml", "--rules-may-read", home)
+    assert "the words of ../names.txt is a" in out
+    assert "Turing" not in out
+    for command in ("train", "predict", "evaluate", "suggest", "pick", "curve"):
+        assert "rules-may-read" in good(command, "--help")
+
+
 def test_synthetic_references_obey_the_rules_for_references(good, tmp_path):
     write(make_citations(100, seed=0), tmp_path / "x.tsv", "tsv")
     result = json.loads(good("rules", "citations", "--on", tmp_path / "x.tsv", "--json"))

@@ -72,7 +72,7 @@ def run_command(line, where, monkeypatch):
 def rules_of(body):
     """The rules of a file, or of a part of its list."""
     whole = body if re.search(r"^rules:", body, re.MULTILINE) else f"rules:\n{body}"
-    return rules.Rules.from_text(whole)
+    return rules.Rules.from_text(whole, may_read=".")
 
 
 def shows(printed, expected):

@@ -365,7 +365,13 @@ def test_functions_on_the_command_line(folder, capsys):
     assert sys.path == path
     capsys.readouterr()
     del sys.modules["features_here"]
-    for command in (["predict", "m.model", "data.tsv"], ["evaluate", "m.model", "data.tsv"], ["dump", "m.model"]):
+    (folder / "rules.yaml").write_text("rules:\n- present: author\n")
+    commands = [
+        "predict m.model data.tsv",
+        "evaluate m.model data.tsv",
+        "rules rules.yaml --model m.model --on data.tsv",
+    ]
+    for command in map(str.split, [*commands, "dump m.model"]):
         assert run(*command) == 2
         assert "if you trust that module, say so" in capsys.readouterr().err
         assert "features_here" not in sys.modules

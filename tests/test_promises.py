@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from semistruct import SSVM, Rules, make_citations, read
-from semistruct.errors import DataError, ParameterError
+from semistruct import SSVM, Rules, load, make_citations, read
+from semistruct.errors import DataError, ModelError, ParameterError
 from semistruct.formats import write
+from semistruct.rules import Present
+from semistruct.rules.reach import LARGEST
 
 TESTS = Path(__file__).parent
 PAGE = TESTS.parent / "docs" / "promises.md"
@@ -68,6 +70,109 @@ def test_a_model_cannot_have_other_files_read(tmp_path, given):
     done = subprocess.run([sys.executable, "-c", OPENED], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "swordfish" not in done.stdout
+
+
+@pytest.fixture(scope="module")
+def files_opened():
+    """The names of all files that are opened."""
+    names, watching = [], [True]
+    sys.addaudithook(lambda event, args: names.append(str(args[0])) if event == "open" and watching else None)
+    yield names
+    watching.clear()  # a hook stays for good
+
+
+@pytest.mark.parametrize("where", ["the model", "its parameters"])
+def test_rules_in_a_model_read_nothing(tmp_path, files_opened, where):
+    secret = tmp_path / "secret.txt"
+    secret.write_text("swordfish\tauthor\n")
+    SSVM(features=["word"], rules=Rules([Present("author")])).fit(X, Y).save(tmp_path / "a.model")
+    for rule in (
+        {"votes": {"file": str(secret)}},
+        {"votes": {"file": str(secret), "cast": None}},
+        {"words": {"file": str(secret)}, "are": "author"},
+        {"words": [{"file": str(secret)}], "are": "author"},
+        {"present": "author", "if": {"words": {"file": str(secret)}}},
+    ):
+        with zipfile.ZipFile(tmp_path / "a.model") as archive:
+            about, weights = json.loads(archive.read("model.json")), archive.read("weights.safetensors")
+        (about if where == "the model" else about["params"])["rules"] = {"labels": None, "rules": [rule]}
+        with zipfile.ZipFile(tmp_path / "b.model", "w") as archive:
+            archive.writestr("model.json", json.dumps(about))
+            archive.writestr("weights.safetensors", weights)
+        files_opened.clear()
+        with pytest.raises(ModelError) as found:
+            load(tmp_path / "b.model")
+        assert str(tmp_path / "b.model") in files_opened
+        assert str(secret) not in files_opened
+        assert "swordfish" not in str(found.value)
+
+
+def reading(tmp_path, file, **how):
+    """The words that rules below `tmp_path` find in a file."""
+    (tmp_path / "mine").mkdir(exist_ok=True)
+    (tmp_path / "mine" / "rules.yaml").write_text(f"rules:\n- words: {{file: {file}}}\n  are: author\n")
+    (rule,) = Rules.from_file(tmp_path / "mine" / "rules.yaml", **how)
+    return rule.words
+
+
+def test_a_rules_file_reads_only_what_is_below_its_folder(tmp_path):
+    (tmp_path / "mine" / "lists").mkdir(parents=True)
+    for folder in (tmp_path, tmp_path / "mine" / "lists"):
+        (folder / "names.txt").write_text("swordfish\n")
+    (tmp_path / "mine" / "link.txt").symlink_to(tmp_path / "names.txt")
+    (tmp_path / "mine" / "inside.txt").symlink_to(tmp_path / "mine" / "lists" / "names.txt")
+    (tmp_path / "mine" / "folder").symlink_to(tmp_path)
+    (tmp_path / "mine" / "circle").symlink_to("circle")
+    assert reading(tmp_path, "lists/names.txt") == reading(tmp_path, "inside.txt") == ("swordfish",)
+    outside = ["../names.txt", "link.txt", "folder/names.txt", tmp_path / "names.txt", "/etc/hostname", "../none.txt"]
+    for file in outside:
+        with pytest.raises(DataError, match=r"rules.yaml:2: .* must be in the folder of the rules; --rules-may-read"):
+            reading(tmp_path, file)
+    for file in outside[:4]:
+        assert reading(tmp_path, file, may_read=tmp_path) == ("swordfish",)
+    with pytest.raises(DataError, match=r"circle: cannot read"):
+        reading(tmp_path, "circle")
+    (tmp_path / "mine" / "rules.yaml").write_text("rules:\n- votes: {file: ../names.txt}\n")
+    with pytest.raises(DataError, match=r"votes: \.\./names\.txt: a file that rules read must be in the folder"):
+        Rules.from_file(tmp_path / "mine" / "rules.yaml")
+
+
+def test_a_rules_file_reads_no_pipes_and_nothing_too_large(tmp_path):
+    (tmp_path / "mine").mkdir()
+    os.mkfifo(tmp_path / "mine" / "pipe")
+    with open(tmp_path / "mine" / "large", "wb") as file:
+        file.truncate(LARGEST + 1)
+    for file, problem in (("pipe", "not a regular file"), ("large", "more than 1000000000 bytes")):
+        with pytest.raises(DataError, match=problem):
+            reading(tmp_path, file)
+        (tmp_path / "mine" / "votes.yaml").write_text(f"rules:\n- votes: {{file: {file}}}\n")
+        with pytest.raises(DataError, match=problem):
+            Rules.from_file(tmp_path / "mine" / "votes.yaml")
+    with pytest.raises(DataError, match="not a regular file"):
+        reading(tmp_path, "/dev/zero", may_read="/")
+
+
+def test_rules_in_a_text_read_nothing_unless_told(tmp_path, monkeypatch):
+    (tmp_path / "names.txt").write_text("swordfish\n")
+    monkeypatch.chdir(tmp_path)
+    text = "rules:\n- words: {file: names.txt}\n  are: author\n"
+    with pytest.raises(DataError, match="must be in the folder of the rules; may_read names a folder"):
+        Rules.from_text(text)
+    assert Rules.from_text(text, may_read=tmp_path).rules[0].words == ("swordfish",)
+    with pytest.raises(ParameterError, match="5 is not the path"):
+        Rules.from_text(text, may_read=5)
+
+
+def test_messages_do_not_quote_from_files_of_words(tmp_path):
+    (tmp_path / "names.txt").write_text("swordfish\n")
+    (tmp_path / "rules.yaml").write_text(
+        "lists: {secret: {file: names.txt}}\nrules:\n- words: [tuna, {list: secret}]\n  are: nobody\n"
+    )
+    rules = Rules.from_file(tmp_path / "rules.yaml")
+    assert [rule.text for rule in rules] == ["tuna or the words of names.txt is nobody"]
+    with pytest.raises(ParameterError, match="unknown label 'nobody'") as found:
+        rules.check_labels(["author"])
+    assert "swordfish" not in str(found.value)
 
 
 def test_limits_of_rules_files(tmp_path):

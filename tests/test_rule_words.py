@@ -151,7 +151,7 @@ def test_a_list_of_ones_own_goes_before_a_shipped_one():
 BAD = {
     "missing": ("rules:\n- are: a\n  words: {file: no.txt}", "3: there is no file FOLDER/no.txt"),
     "empty": ("rules:\n- words:\n  - {file: empty.txt}\n  are: a", "3: FOLDER/empty.txt: no words, expected one"),
-    "a folder": ("rules:\n- {words: {file: .}, are: a}", "2: FOLDER: cannot read: is a directory"),
+    "a folder": ("rules:\n- {words: {file: .}, are: a}", "2: FOLDER: not a regular file"),
     "odd bytes": ("rules:\n- {words: {file: odd.txt}, are: a}", "2: FOLDER/odd.txt:2: not UTF-8 text"),
     "no list": ("lists: {cities: [x]}\nrules:\n- {words: {list: citys}, are: a}", "3: there is no list 'citys'; did"),
     "itself": ("lists:\n  a: [x, {list: a}]\nrules: []", "2: the list 'a' contains itself (a, a)"),

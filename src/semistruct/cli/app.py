@@ -27,6 +27,7 @@ from semistruct.cli.options import (
     Features,
     Jobs,
     Labelled,
+    MayRead,
     MetricName,
     ModelFile,
     Obeying,
@@ -38,6 +39,7 @@ from semistruct.cli.options import (
     Writing,
     check_engine,
     grouped,
+    rules_file,
     rules_of,
     searching_here,
 )
@@ -107,6 +109,7 @@ def train(
         Path | None, Option("--dev", "-d", metavar="FILE", help="dev data: labelled sequences to choose parameters on")
     ] = None,
     rules: RulesFile = None,
+    rules_may_read: MayRead = None,
     no_rules: Annotated[
         bool, Option("--no-rules", metavar="", help="use no rules, not even those that the labelled sequences suggest")
     ] = False,
@@ -174,7 +177,7 @@ def train(
     params = {
         "C": None if c is None else training.value_of(c),
         "features": features,
-        "rules": rules_of(rules, none=no_rules),
+        "rules": rules_of(rules, rules_may_read, none=no_rules),
         "select": select,
         "metric": metric,
         "random_state": seed,
@@ -318,23 +321,25 @@ def rules(
         Path | None,
         Option(metavar="MODEL", help="a model file: show how each rule changes the labels that it predicts for --on"),
     ] = None,
+    trust: Trust = None,
+    rules_may_read: MayRead = None,
     *,
     reading: Reading,
     as_json: AsJson = False,
 ) -> None:
     """Show rules in words, check whether they hold on labelled data, or show what each of them does."""
     from semistruct.cli import rules as command
-    from semistruct.cli.kinds import check_rules
 
-    check_rules(rules)
+    given = rules_file(rules, rules_may_read)
     if on is None and model is not None:
         raise ParameterError("--model needs --on, the sequences to label")
     if on is None:
-        print_result(command.describe(rules), as_json, command.description_report)
+        print_result(command.describe(rules, given), as_json, command.description_report)
     elif model is not None:
-        print_result(command.effects(rules, model, on, reading), as_json, command.effects_report)
+        found = command.effects(rules, given, model, trust, on, reading)
+        print_result(found, as_json, command.effects_report)
     else:
-        print_result(command.check(rules, reading.corpus(on), examples), as_json, command.check_report)
+        print_result(command.check(rules, given, reading.corpus(on), examples), as_json, command.check_report)
 
 
 @app.command(epilog="Example: semistruct demo -o demo")

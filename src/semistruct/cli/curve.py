@@ -15,6 +15,7 @@ from semistruct.cli.options import (
     Features,
     Jobs,
     Labelled,
+    MayRead,
     MetricName,
     Quiet,
     Reading,
@@ -42,6 +43,7 @@ def curve(
         ),
     ] = None,
     rules: RulesFile = None,
+    rules_may_read: MayRead = None,
     output: Annotated[
         Path | None, Option("--output", "-o", metavar="FILE", help="plot of the curve to write, a .png or .svg file")
     ] = None,
@@ -76,7 +78,7 @@ def curve(
     given = [x for path in pool or [] for x in reading.corpus(path).tokens] if pool else None
     with searching_here(features), _progress(quiet) as show:
         found = learning_curve(
-            corpus, given, rules_of(rules),
+            corpus, given, rules_of(rules, rules_may_read),
             folds=folds, sizes=_numbers(sizes), features=features or "default", seed=seed, metric=metric or "token",
             show=show, n_jobs=jobs,
         )  # fmt: skip

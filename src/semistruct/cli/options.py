@@ -30,6 +30,14 @@ RulesFile = Annotated[
     str | None,
     Option("--rules", "-r", metavar="RULES", help="rules: a file, or the name of rules that come with semistruct"),
 ]
+MayRead = Annotated[
+    Path | None,
+    Option(
+        "--rules-may-read",
+        metavar="DIR",
+        help="a folder whose files the rules may read, besides the folder that the rules file is in",
+    ),
+]
 Features = Annotated[
     list[str] | None,
     Option("--features", "-f", metavar="TEMPLATE", help="a feature set or a template; may be given several times"),
@@ -230,6 +238,7 @@ class Obeying:
         str | None,
         Option("--rules", "-r", metavar="RULES", help="rules (a file or a name) instead of those of the model"),
     ] = None
+    rules_may_read: MayRead = None
     no_rules: Annotated[bool, Option("--no-rules", metavar="", help="do not obey the rules of the model")] = False
     trust: Trust = None
     jobs: Jobs = None
@@ -237,7 +246,7 @@ class Obeying:
 
     def obeyed(self) -> Rules | bool:
         """The rules of the file, those of the model (True), or none (False)."""
-        found = rules_of(self.rules, none=self.no_rules)
+        found = rules_of(self.rules, self.rules_may_read, none=self.no_rules)
         return not self.no_rules and (True if found is None else found)
 
     def loaded(self, model: Path) -> Any:
@@ -355,16 +364,21 @@ def check_engine(engine: str | None) -> None:
         cluster.check_engine(engine)
 
 
-def rules_of(path: str | None, *, none: bool = False) -> Rules | None:
+def rules_of(path: str | None, may_read: Path | None, *, none: bool = False) -> Rules | None:
     """The rules of a file; None if none are given, an empty list if none are wanted."""
     if path is None and not none:
         return None
     if path is not None and none:
         raise ParameterError("--rules (-r) and --no-rules are both given; use one of them")
+    from semistruct.rules import Rules
+
+    return Rules([]) if path is None else rules_file(path, may_read)
+
+
+def rules_file(path: str, may_read: Path | None) -> Rules:
+    """The rules of a file, which may have files below its folder and below another one read."""
     from semistruct.cli.kinds import check_rules
     from semistruct.rules import Rules
 
-    if path is None:
-        return Rules([])
     check_rules(path)
-    return Rules.from_file(path)
+    return Rules.from_file(path, may_read=may_read)

@@ -14,6 +14,7 @@ from semistruct.cli.options import (
     AsJson,
     Features,
     Jobs,
+    MayRead,
     Quiet,
     Reading,
     RulesFile,
@@ -41,6 +42,7 @@ def pick(
         Option("--labelled", "-l", metavar="FILE", help="what is labelled so far; default: nothing"),
     ] = None,
     rules: RulesFile = None,
+    rules_may_read: MayRead = None,
     model: Annotated[
         Path | None,
         Option(
@@ -75,7 +77,7 @@ def pick(
 
     check_writable(output)
     refuse_overwriting(output, [pool, labelled, model, rules])
-    obeyed, estimator = rules_of(rules), None
+    obeyed, estimator = rules_of(rules, rules_may_read), None
     if model is not None:
         estimator = load_trusting(model, trust)
         estimator.n_jobs = jobs

@@ -29,9 +29,8 @@ VERDICTS = {
 }
 
 
-def describe(path: str) -> dict[str, Any]:
+def describe(path: str, rules: Rules) -> dict[str, Any]:
     """The rules of a file in words and as data."""
-    rules = Rules.from_file(path)
     # Without a list of labels there may be others, represented by the empty name.
     labels = rules.labels or ("", *sorted(set().union(*(rule.all_mentioned() for rule in rules))))
     plain = rules.to_dict()
@@ -53,9 +52,8 @@ def description_report(result: dict[str, Any]) -> Iterator[Any]:
     yield from _contradictions(result)
 
 
-def check(path: str, corpus: Corpus, n_examples: int) -> dict[str, Any]:
+def check(path: str, rules: Rules, corpus: Corpus, n_examples: int) -> dict[str, Any]:
     """How often each rule applies to labelled data, how often it holds, and where it does not."""
-    rules = Rules.from_file(path)
     try:
         found = check_rules(rules, corpus.tokens, corpus.labels, n_examples=n_examples).to_dict()
     except ParameterError as err:
@@ -95,9 +93,11 @@ def check_report(result: dict[str, Any]) -> Iterator[Any]:
         yield f"sequences skipped because of unknown labels: {result['skipped']}"
 
 
-def effects(path: str, model: Path, data: Path, reading: Reading) -> dict[str, Any]:
+def effects(
+    path: str, rules: Rules, model: Path, trust: list[str] | None, data: Path, reading: Reading
+) -> dict[str, Any]:
     """What each rule does to the labels that a model gives to the sequences of a file."""
-    rules, estimator = Rules.from_file(path), load_trusting(model, None)
+    estimator = load_trusting(model, trust)
     corpus = reading.cutting(estimator.tokens_).corpus(data)
     rules.check_labels(estimator.model_.labels)
     gold = corpus.labels if corpus.label_set else None

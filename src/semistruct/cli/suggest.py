@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from semistruct.cli.options import AsJson, Labelled, Quiet, Reading, Trust, load_trusting, rules_of
+from semistruct.cli.options import AsJson, Labelled, MayRead, Quiet, Reading, Trust, load_trusting, rules_of
 from semistruct.cli.output import check_writable, print_result, status_line, table
 from semistruct.errors import DataError
 from semistruct.files import refuse_overwriting, replacing
@@ -40,6 +40,7 @@ def suggest(
             help="rules (a file or a name) that are known already, and not suggested again",
         ),
     ] = None,
+    rules_may_read: MayRead = None,
     output: Annotated[
         Path | None, Option("--output", "-o", metavar="FILE", help="the rules file to write; default: standard output")
     ] = None,
@@ -54,7 +55,7 @@ def suggest(
 
     check_writable(output)
     refuse_overwriting(output, [labelled, *(pool or []), model, rules])
-    given = rules_of(rules)
+    given = rules_of(rules, rules_may_read)
     corpus = reading.corpus(labelled)
     reading = reading.like(corpus)
     pools = [x for path in pool or [] for x in reading.corpus(path).tokens]

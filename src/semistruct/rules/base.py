@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
@@ -127,6 +127,11 @@ class Rule(BaseModel):
             VOCABULARY[cls.key] = cls
         if "terms" in vars(cls):
             cls.terms = _conditional(cls.terms)  # type: ignore[method-assign,assignment]
+
+    @classmethod
+    def of_data(cls, entries: Mapping[str, Any]) -> Self:
+        """The rule of entries inside a model file, which have no file read."""
+        return cls(**entries)
 
     @classmethod
     def is_number(cls, entry: str) -> bool:

@@ -29,7 +29,9 @@ from semistruct.errors import DataError, ParameterError, meant, quoted, shortene
 from semistruct.files import source_name
 from semistruct.rules.base import EntryError, Rule, unknown_label
 from semistruct.rules.named_lists import NamedLists
+from semistruct.rules.reach import Reach
 from semistruct.rules.vocabulary import VOCABULARY
+from semistruct.rules.word_lists import read_words
 
 LONGEST = 1_000_000  # bytes of a rules file
 DEEPEST = 8  # levels of nesting; rules need five
@@ -37,7 +39,7 @@ TOLD = 9  # errors of which a message tells the line
 
 STRANGE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 
-HERE = Path()
+NOTHING = Reach()
 PARTS = ["labels", "lists", "rules"]
 WORD_ENTRIES = ("words", "no_words")
 QUOTE = "quote a word that begins with &, * or !"
@@ -57,8 +59,11 @@ def shipped() -> list[str]:
     return sorted(file.name.removesuffix(".yaml") for file in SHIPPED.iterdir() if file.name.endswith(".yaml"))
 
 
-def read_rules(path: str | os.PathLike[str]) -> Listed:
-    """Read a rules file, or a shipped one by its name; a file of that name in the working directory goes first."""
+def read_rules(path: str | os.PathLike[str], may_read: str | os.PathLike[str] | None = None) -> Listed:
+    """Read a rules file, or a shipped one by its name; a file of that name in the working directory goes first.
+
+    The files that it names are read if they are below its folder, or below `may_read`.
+    """
     source = source_name(path)
     if source in shipped() and (not Path(source).exists() or Path(source).is_dir()):
         return parse_rules((SHIPPED / f"{source}.yaml").read_text(encoding="utf-8"), source)
@@ -73,14 +78,14 @@ def read_rules(path: str | os.PathLike[str]) -> Listed:
     if len(content) > LONGEST:
         raise DataError.at(source, None, f"more than {LONGEST} bytes, too long for a rules file")
     try:
-        return parse_rules(content.decode("utf-8-sig"), source, Path(source).parent)
+        return parse_rules(content.decode("utf-8-sig"), source, Reach.of_file(source, may_read))
     except UnicodeDecodeError as err:
         line = content[: err.start].count(b"\n") + 1
         raise DataError.at(source, line, "not UTF-8 text, which a rules file must be") from None
 
 
-def parse_rules(text: str, source: str, folder: Path = HERE) -> Listed:
-    """The rules that a text in YAML holds; messages call it `source`, paths in it are relative to `folder`."""
+def parse_rules(text: str, source: str, reach: Reach = NOTHING) -> Listed:
+    """The rules that a text in YAML holds, which have no files read but those in `reach`; messages call it `source`."""
     if odd := STRANGE.search(text):
         line = text.count("\n", 0, odd.start()) + 1
         raise DataError.at(source, line, f"not YAML: the character {quoted(odd[0])} is not allowed")
@@ -91,7 +96,7 @@ def parse_rules(text: str, source: str, folder: Path = HERE) -> Listed:
         last = len(text.splitlines())
         raise DataError.at(source, min(mark.line + 1, last) if mark else None, _complaint(err)) from None
     try:
-        return _Reader(folder).listed(root)
+        return _Reader(reach).listed(root)
     except _Mistake as err:
         raise DataError.at(source, err.line, err.problem) from None
 
@@ -108,14 +113,14 @@ def dump_rule(rule: Rule) -> dict[str, Any]:
 
 
 def load_rules(data: Mapping[str, Any]) -> list[Rule]:
-    """The rules of a mapping whose entry `rules` lists what `dump_rule` gives."""
+    """The rules of a mapping whose entry `rules` lists what `dump_rule` gives; no file is read."""
     if not isinstance(data, Mapping) or not isinstance(data.get("rules"), list):
         raise DataError("expected a mapping with a list of `rules`")
     rules = []
     for i, entry in enumerate(data["rules"], 1):
         if not isinstance(entry, Mapping):
             raise DataError(f"rule {i}: {quoted(entry)} is not a mapping")
-        rules.append(VOCABULARY[rule_name(entry)](**entry))
+        rules.append(VOCABULARY[rule_name(entry)].of_data(entry))
     return rules
 
 
@@ -189,8 +194,8 @@ class _Mistake(Exception):
 class _Reader:
     """Builds rules from the nodes of a file."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, reach: Reach) -> None:
+        self.reach = reach
 
     def error(self, node: yaml.Node, problem: str) -> _Mistake:
         return _Mistake(node.start_mark.line + 1, problem)
@@ -213,7 +218,8 @@ class _Reader:
             if not labels:
                 raise self.error(parts["labels"][1], "labels: expected a list of labels, found an empty one")
         lists = self.entries(parts["lists"][0], "lists: expected names and lists") if "lists" in parts else {}
-        self.lists = NamedLists(self, lists, self.folder)
+        self.lists = NamedLists(self, lists, lambda name: read_words(self.reach.file(name)))
+        self.told = NamedLists(self, lists, lambda name: [f"the words of {shortened(name)}"])
         nodes = self.items(parts["rules"][0], "rules: expected a list of rules")
         return Listed(self.rules(nodes, labels), labels, tuple(node.start_mark.line + 1 for node in nodes))
 
@@ -238,7 +244,10 @@ class _Reader:
         entry = self.entries(node, "a rule is written as `name: value`, such as `at_most_once: all`")
         try:
             name = rule_name(entry)
-            rule = VOCABULARY[name](**{key: self.value(value, name, key) for key, (value, _) in entry.items()})
+            rule = self.made(name, entry, self.lists)
+            if rule.name is None and self.lists.has_read:  # messages name files of words, and do not quote from them
+                text = self.made(name, entry, self.told).text
+                rule = rule if text == rule.text else rule.model_copy(update={"name": text})
         except EntryError as err:
             raise self.error(_place(node, entry, err.path), str(err)) from None
         except ParameterError as err:
@@ -247,21 +256,31 @@ class _Reader:
             raise self.error(node, f"{name}: {unknown_label(label, labels or ())}")
         return rule
 
-    def value(self, node: yaml.Node, name: str, key: str) -> Any:
+    def made(self, name: str, entry: Mapping[str, tuple[yaml.Node, yaml.Node]], lists: NamedLists) -> Rule:
+        return VOCABULARY[name](**{key: self.value(value, name, key, lists) for key, (value, _) in entry.items()})
+
+    def value(self, node: yaml.Node, name: str, key: str, lists: NamedLists) -> Any:
         """The value of an entry of a rule."""
         if name == key == "votes" and isinstance(node, yaml.MappingNode):
-            found = {k: self.text(value, f"votes: {k}") for k, (value, _) in self.entries(node, "").items()}
-            return {k: str(self.folder / value) if k == "file" else value for k, value in found.items()}
+            inside = self.entries(node, "")
+            found = {k: self.text(value, f"votes: {k}") for k, (value, _) in inside.items()}
+            return {k: self.path(value, inside["file"][0]) if k == "file" else value for k, value in found.items()}
         if key in WORD_ENTRIES:
-            return self.lists.words(node, name if name == key else f"{name}: {key}")
+            return lists.words(node, name if name == key else f"{name}: {key}")
         if isinstance(node, yaml.MappingNode):
-            inside = self.entries(node, "").items()
-            return {k: self.value(value, name, k if key == "if" else key) for k, (value, _) in inside}
+            inside = self.entries(node, "")
+            return {k: self.value(value, name, k if key == "if" else key, lists) for k, (value, _) in inside.items()}
         if isinstance(node, yaml.SequenceNode):
-            return [self.value(item, name, key) for item in node.value]
+            return [self.value(item, name, key, lists) for item in node.value]
         if VOCABULARY[name].is_number(key):
             return _number(node.value)
         return self.text(node, name if name == key else f"{name}: {key}")
+
+    def path(self, name: str, node: yaml.Node) -> str:
+        try:
+            return str(self.reach.file(name))
+        except DataError as err:
+            raise self.error(node, f"votes: {err}") from None
 
     def text(self, node: yaml.Node, where: str) -> str:
         if not isinstance(node, yaml.ScalarNode) or not node.value:

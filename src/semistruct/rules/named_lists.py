@@ -15,6 +15,7 @@ The last one comes with semistruct: a list that the file does not define may be 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.resources import files as resources
 from pathlib import Path
 from typing import Protocol
@@ -47,10 +48,14 @@ class Reader(Protocol):
 
 
 class NamedLists:
-    """The lists of a rules file; paths in it are relative to `folder`."""
+    """The lists of a rules file; `read` gives the words of a file that it names.
 
-    def __init__(self, reader: Reader, lists: dict[str, Entry], folder: Path) -> None:
-        self._reader, self._lists, self._folder = reader, lists, folder
+    has_read  whether there was such a file
+    """
+
+    def __init__(self, reader: Reader, lists: dict[str, Entry], read: Callable[[str], list[str]]) -> None:
+        self._reader, self._lists, self._read = reader, lists, read
+        self.has_read = False
         self._found: dict[str, list[str]] = {}
         self._open: list[str] = []
         for name, (_, at) in lists.items():
@@ -87,7 +92,8 @@ class NamedLists:
         return self._found[name]
 
     def _of_file(self, path: str, at: yaml.Node) -> list[str]:
+        self.has_read = True
         try:
-            return read_words(self._folder / path)
+            return self._read(path)
         except DataError as err:
             raise self._reader.error(at, str(err)) from None

@@ -10,6 +10,7 @@ from semistruct.errors import ParameterError, quoted
 from semistruct.files import source_name
 from semistruct.rules.base import Rule, Term, unknown_label, weight_text
 from semistruct.rules.files import dump_rule, load_rules, parse_rules, read_rules
+from semistruct.rules.reach import Reach
 from semistruct.rules.tables import RuleTables, compile_rules
 from semistruct.rules.vocabulary.function import Measured
 
@@ -48,22 +49,29 @@ class Rules:
             self.check_labels(self.labels)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Rules:
-        """Read a rules file, or one of those that come with semistruct by its name."""
-        rules, labels, lines = read_rules(path)
+    def from_file(cls, path: str | os.PathLike[str], *, may_read: str | os.PathLike[str] | None = None) -> Rules:
+        """Read a rules file, or one of those that come with semistruct by its name.
+
+        may_read  a folder; files of words and votes that the rules name are read if they are below the folder of the
+                  rules file, or below this one
+        """
+        rules, labels, lines = read_rules(path, may_read)
         return cls(rules, labels, places=tuple(f"{source_name(path)}:{line}" for line in lines))
 
     @classmethod
-    def from_text(cls, text: str, source: str = "<rules>") -> Rules:
-        """The rules that a text in YAML holds; messages call it `source`."""
+    def from_text(cls, text: str, source: str = "<rules>", *, may_read: str | os.PathLike[str] | None = None) -> Rules:
+        """The rules that a text in YAML holds; messages call it `source`.
+
+        may_read  the folder with the files of words and votes that the rules name; default: they may name none
+        """
         if not isinstance(text, str):
             raise ParameterError(f"Rules.from_text({quoted(text)}): expected a text in YAML")
-        rules, labels, lines = parse_rules(text, source)
+        rules, labels, lines = parse_rules(text, source, Reach.of_text(may_read))
         return cls(rules, labels, places=tuple(f"{source}:{line}" for line in lines))
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Rules:
-        """The rules of `to_dict`."""
+        """The rules of `to_dict`; no file is read, whatever they name."""
         return cls(load_rules(data), data.get("labels"))
 
     def to_dict(self) -> dict[str, Any]:

@@ -15,7 +15,8 @@ import yaml
 
 from semistruct.errors import DataError, ParameterError, SemistructError
 from semistruct.rules import Rule, Rules
-from semistruct.rules.files import DEEPEST, parse_rules
+from semistruct.rules.files import parse_rules
+from semistruct.rules.reach import Reach
 from semistruct.rules.vocabulary import VOCABULARY
 
 NAME = "rules.yaml"
@@ -61,9 +62,9 @@ def read_text(text: str, folder: Path) -> Rulebook:
     if len(text) > LONGEST:
         raise DataError.at(NAME, None, "too long for rules")
     whole = _all_on(text)
-    _refuse_paths(whole, folder)
-    parse_rules(text, NAME, folder)  # as the command line would
-    listed = parse_rules(whole, NAME, folder)
+    reach = Reach(folder, (folder,))
+    parse_rules(text, NAME, reach)  # as the command line would
+    listed = parse_rules(whole, NAME, reach)
     lines = text.split("\n")
     starts = list(listed.lines)
     out = []
@@ -197,35 +198,3 @@ def _named(node: yaml.Node, name: str) -> Iterator[tuple[int, int]]:
                 yield key.start_mark.index, key.end_mark.index
             if key.value not in ("words", "no_words", "lists", "pattern", "file", "name"):
                 yield from _named(value, name)
-
-
-def _refuse_paths(text: str, folder: Path) -> None:
-    """Refuse rules that read files outside the folder."""
-    try:
-        for value in _files(yaml.parse(text, yaml.CSafeLoader)):
-            if not (folder / value.value).resolve().is_relative_to(folder.resolve()):
-                raise DataError.at(NAME, value.start_mark.line + 1, "a file that rules read must be in the folder")
-    except (yaml.YAMLError, ValueError) as err:
-        if isinstance(err, DataError):
-            raise
-        # anything else is told with its line when the text is parsed
-
-
-def _files(events: Iterable[Any]) -> Iterator[yaml.ScalarEvent]:
-    """The values of all entries called `file`; without recursion, whatever the text is."""
-    inside: list[list[Any]] = []  # [whether it is a mapping, the key whose value comes next]
-    for event in events:
-        if isinstance(event, yaml.CollectionEndEvent):
-            inside.pop()
-            continue
-        if not isinstance(event, yaml.NodeEvent):
-            continue
-        if inside and inside[-1][0]:
-            key = inside[-1][1]
-            if key == "file" and isinstance(event, yaml.ScalarEvent):
-                yield event
-            inside[-1][1] = getattr(event, "value", "") if key is None else None
-        if isinstance(event, yaml.CollectionStartEvent):
-            if len(inside) == DEEPEST:
-                return  # which is refused, whatever follows
-            inside.append([isinstance(event, yaml.MappingStartEvent), None])

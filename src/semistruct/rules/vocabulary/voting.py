@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Self
 
-from semistruct.rules.base import Rule, Term
+from semistruct.rules.base import EntryError, Rule, Term
 from semistruct.rules.votes import VoteEvent, VoteSource
 
 
@@ -25,6 +25,13 @@ class Votes(Rule):
     def says(self) -> str:
         what = "votes" if self.label is None else f"votes for {self.label}"
         return f"{what} in {self.votes.says} are right"
+
+    @classmethod
+    def of_data(cls, entries: Mapping[str, Any]) -> Self:
+        source = entries.get(cls.key)
+        if isinstance(source, Mapping) and source.get("file") is not None and source.get("cast") is None:
+            raise EntryError(f"{cls.key}: without the votes of the file, and rules inside a model read no files")
+        return super().of_data(entries)
 
     def mentioned(self) -> set[str]:
         return set(self.votes.cast or ()) if self.label is None else {self.label}
