@@ -4,16 +4,18 @@ import itertools
 import random
 import warnings
 from math import log, sqrt
+from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from semistruct import CODL, SSVM, AnnealedSSVM, Rules, load, make_citations
 from semistruct.errors import RuleWarning
+from semistruct.fitting.task import Task
 from semistruct.fitting.trust import SURE, Trust, strength_by_labels
-from semistruct.rules import AtMostOnce, Function, Proportion, StartsWith, Words
+from semistruct.rules import AtMostOnce, Count, Function, Present, Proportion, Rule, StartsWith, Words
 from semistruct.rules.checking import check_rules
 from semistruct.rules.credibility import CASES, KINDS, MOST, PRIOR, Credibility
 
@@ -144,6 +146,93 @@ def test_the_model_can_doubt_a_rule_that_no_label_speaks_of():
         model = AnnealedSSVM(rules=kept, **params).fit(X, y, pool=pool)
     assert [rule.text for rule in model.model_.rules] == ["b3 is A", "a3 is A"]
     assert min(SSVM(**{k: params[k] for k in ("features", "C")}).fit(X, y).confidence(pool)[0]) > SURE
+
+
+class Mixed(Rule):
+    """A rule of one's own: terms about tokens, and one about blocks."""
+
+    key: ClassVar = "mixed"
+    in_files: ClassVar = False
+    mixed: tuple[tuple[str, str], ...]
+    once: str | None = None
+    says: ClassVar = "mixed"
+
+    def mentioned(self):
+        return {label for _, label in self.mixed}
+
+    def terms(self, labels):
+        wrong = [Words([word], are=label).terms(labels)[0] for word, label in self.mixed]
+        return wrong if self.once is None else [*wrong, *AtMostOnce(self.once).terms(labels)]
+
+
+WORDS = ["a1", "a2", "a3", "b1", "b2", "b3"]
+PARTIAL = [["A", None], [None, "B"], ["C", None], [None, "A"]]
+JUDGED = [
+    Words(["b3"], are="A"),
+    Words(["b3"], are="A", if_={"present": "C"}),
+    Words(["b3"], are="A", if_={"present": "B"}),
+    Words(["b3"], are="A", if_={"absent": "A"}),
+    Words(["b3"], are="A", if_={"words": "a3"}),
+    Words(["b3", "a3"], are="A", if_={"no_words": "a1", "present": "A"}),
+    Mixed((("b3", "A"), ("a3", "A"))),
+    Mixed((("a3", "A"), ("b3", "A"))),
+]
+UNJUDGED = [
+    Mixed((("b3", "A"),), once="B"),
+    Proportion({"B": (0.1, 0.9)}, level="instance"),
+    Count({"B": (1, 2)}, of="tokens", level="instance"),
+    Present("B"),
+]
+
+
+def doubts(rules, y, pool):
+    """The doubts of a model about rules without labelled cases, and a slow count of them."""
+    X = [["a1", "b2"], ["a2", "b1"], ["c1", "a1"], ["b2", "a2"]] * 5
+    y = [row for _ in range(5) for row in y]
+    labels = tuple(sorted({label for row in y for label in row if label}))
+    model = SSVM(features=["prefix(1-1)"], C=10.0).fit(X, y)
+    task = Task.of(X, y, pool, features=["prefix(1-1)"], rules=None, labels=labels, sample_weight=None)
+    found = Trust.of(rules, [(X, y)], labels).doubted(task, model.model_.weights, 1)
+    assert not any(one.applies for one in found.credibility)
+    X = [x for x, row in zip(X, y, strict=True) if None in row] + pool
+    counted = list(zip(X, model.predict(X), model.confidence(X), strict=True))
+    wanted = []
+    for rule in rules:
+        cases = broken = 0
+        for term in rule.terms(labels) if rule in JUDGED else ():
+            inner = getattr(term.event, "event", term.event)
+            for tokens, path, sure in counted:
+                if term.matters(tokens, path) and getattr(term.event, "text", bool)(tokens):
+                    cases += len(inner.about(tokens))
+                    broken += sum(path[t] in inner.labels and sure[t] > SURE for t in inner.about(tokens))
+        wanted.append(broken / max(cases, 1))
+    return [one.doubt for one in found.credibility], wanted
+
+
+@given(st.lists(st.lists(st.sampled_from([*WORDS, "c1"]), min_size=1, max_size=4), min_size=1, max_size=6))
+@settings(max_examples=20, deadline=None)
+def test_doubts_are_counted_where_the_rule_holds(pool):
+    rules = Rules([*JUDGED, *UNJUDGED])
+    found, wanted = doubts(rules, PARTIAL, pool)
+    assert found == pytest.approx(wanted)
+
+
+def test_a_condition_that_fails_raises_no_doubt():
+    rules = Rules(JUDGED[:3])
+    found, _ = doubts(rules, [["A", "B"], ["A", "B"], ["C", "A"], ["B", "A"]], [["a1", "b3"], ["b3", "a2"]])
+    assert found == [1.0, 0.0, 1.0]
+    assert [Credibility(doubt=doubt).kind for doubt in found] == ["false", "true", "false"]
+
+
+def test_every_term_raises_doubts():
+    found, _ = doubts(Rules(JUDGED[-2:]), [["A", "B"]] * 2 + [["C", "A"], ["B", "A"]], [["a3", "b3"], ["b3", "b3"]])
+    assert found == [0.75, 0.75]
+
+
+def test_a_rule_about_more_than_tokens_raises_no_doubt():
+
+    found, _ = doubts(Rules(UNJUDGED), PARTIAL, [["a3", "b3"], ["b3", "b3"]])
+    assert found == [0.0] * len(UNJUDGED)
 
 
 def test_a_model_file_tells_what_its_rules_weigh(tmp_path):

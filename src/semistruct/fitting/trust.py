@@ -14,7 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,10 @@ from semistruct.model import Model
 from semistruct.rules import Rules
 from semistruct.rules.base import OPEN_WEIGHT, weight_text
 from semistruct.rules.cases import CaseCounter, count
+from semistruct.rules.conditions import InText
 from semistruct.rules.credibility import Credibility
 from semistruct.rules.events import TokenEvent
+from semistruct.rules.terms import Term
 from semistruct.rules.vocabulary.function import Function
 
 TOLD = 5  # rules that are told to be false, one by one
@@ -74,19 +76,24 @@ class Trust:
         path, found = task.decoded(chain, n_jobs), list(self.credibility)
         sure = token_margins(task.opened, chain, path, n_jobs=n_jobs) > SURE
         tables = Rules([self.rules.rules[r] for r in open_]).compile(task.tables.X, task.labels)
-        for k in tables.instance:
-            event = tables.terms[k].event
-            cases = tables.token_tests[tables.token_class, k]
-            wrong = np.isin(path, [y for y, label in enumerate(task.labels) if label in event.labels])
-            doubt = float(np.sum(cases & wrong & sure)) / max(int(cases.sum()), 1)
-            found[open_[tables.rule_of[k]]] = Credibility(doubt=doubt)
+        holds = np.repeat(tables.matters(tables.count(path, n_jobs)), np.diff(tables.offsets), axis=0)
+        cases, broken = np.zeros(len(open_)), np.zeros(len(open_))
+        for k, here in zip(tables.instance, holds.T, strict=True):
+            r, labels = tables.rule_of[k], _forbidden(tables.terms[k]) or ()
+            of_term = tables.token_tests[tables.token_class, k] & here
+            wrong = np.isin(path, [y for y, label in enumerate(task.labels) if label in labels])
+            cases[r] += of_term.sum()
+            broken[r] += np.sum(of_term & wrong & sure)
+        for r, doubt in zip(open_, broken / np.maximum(cases, 1), strict=True):
+            found[r] = Credibility(doubt=float(doubt))
         return replace(self, credibility=tuple(found))
 
     def _is_about_tokens(self, r: int, labels: set[str]) -> bool:
+        """Whether all that a rule does is to forbid labels of certain tokens; it names no label but these."""
         rule = self.rules.rules[r]
         if not rule.can_be_weighed or not rule.all_mentioned() <= labels:
             return False
-        return isinstance(rule.terms(sorted(labels))[0].event, TokenEvent)
+        return all(_forbidden(term) is not None for term in rule.terms(sorted(labels)))
 
     def believed(self) -> Trust:
         """Without the open rules that are not true."""
@@ -125,6 +132,14 @@ class Trust:
             else:
                 done = "it is left out" if rule.weight_is_open else f"its weight stays {weight_text(rule.weight)}"
                 yield f"the rule {quoted(rule.text)} is probably false, so {done}: {one.why}"
+
+
+def _forbidden(term: Term) -> frozenset[str] | None:
+    """The labels that a term forbids certain tokens to have; None if it does something else."""
+    event = term.event.event if isinstance(term.event, InText) else term.event
+    if not isinstance(event, TokenEvent) or term.per is not None or (term.low, term.high) != (-inf, 0):
+        return None
+    return event.labels
 
 
 def best_strength(

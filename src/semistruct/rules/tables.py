@@ -160,9 +160,13 @@ class RuleTables:
         t, counts = self.targets, self.count(y, n_jobs, part)
         counts[:, t["per"] == PER_TOKEN] /= np.diff(self._offsets(part))[:, None]
         values, t = counts[:, self.instance], t[self.instance]
-        matters = (t["needs"] < 0) | (counts[:, t["needs"]] > 0)
-        matters &= (t["bars"] < 0) | (counts[:, t["bars"]] == 0)
-        return np.maximum(np.maximum(values - t["high"], t["low"] - values), 0.0) * matters
+        return np.maximum(np.maximum(values - t["high"], t["low"] - values), 0.0) * self.matters(counts)
+
+    def matters(self, counts: np.ndarray) -> np.ndarray:
+        """(n, terms of instance rules): whether the condition of a term holds, given all counts."""
+        t = self.targets[self.instance]
+        needed = (t["needs"] < 0) | (counts[:, t["needs"]] > 0)
+        return needed & ((t["bars"] < 0) | (counts[:, t["bars"]] == 0))
 
     def _offsets(self, part: slice) -> np.ndarray:
         first, last, _ = part.indices(len(self))
