@@ -230,7 +230,6 @@ def test_every_term_raises_doubts():
 
 
 def test_a_rule_about_more_than_tokens_raises_no_doubt():
-
     found, _ = doubts(Rules(UNJUDGED), PARTIAL, [["a3", "b3"], ["b3", "b3"]])
     assert found == [0.0] * len(UNJUDGED)
 
