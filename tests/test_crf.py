@@ -21,6 +21,7 @@ from semistruct.errors import DataError, ParameterError
 from semistruct.fitting.learners import LikelihoodLearner
 from semistruct.rules import Rules, StartsWith
 from semistruct.solvers.crf import PERIOD, Columns, Expected, Objective, solve
+from semistruct.solvers.lbfgs import minimise
 from semistruct.solvers.merging import merged
 from strategies import batches, chains_of, dense, random_batch, random_chain, seeds, some_known
 
@@ -172,6 +173,54 @@ def test_reaching_the_limit_is_told():
     with pytest.warns(ConvergenceWarning, match="stopped after 2 iterations"):
         assert solve(objective, max_iterations=2).stop == "max_iterations"
     assert solve(objective, max_iterations=2, warn=False).stop == "max_iterations"
+
+
+class Misled:
+    """An objective with a gradient that leads upwards once the value is low."""
+
+    def __init__(self, objective, low):
+        self.objective, self.low = objective, low
+
+    def __getattr__(self, name):
+        return getattr(self.objective, name)
+
+    def __call__(self, w):
+        f, gradient = self.objective(w)
+        return f, gradient if f > self.low else -gradient
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.1])
+def test_a_line_search_that_fails_is_told(l1):
+    _, objective = fixed_problem()
+    values = [row.objective for row in solve(objective, tol=1e-10, l1=l1).history]
+    misled = Misled(objective, (values[0] + values[-1]) / 2)
+    with pytest.warns(ConvergenceWarning, match="no further step lowers it"):
+        found = solve(misled, tol=1e-6, l1=l1)
+    assert found.stop == "line_search"
+    assert found.history[-1].objective > values[-1] + 1e-3
+    assert solve(misled, warn=False, l1=l1).stop == "line_search"
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.1])
+def test_no_step_from_the_minimum_itself_is_no_failure(l1):
+    _, objective = fixed_problem()
+    best = solve(objective, tol=1e-15, l1=l1)
+    assert best.stop == "converged"  # though rounding ends it
+    assert solve(objective, tol=1e-9, l1=l1, start=best.chain).stop == "converged"
+
+
+def test_why_a_minimisation_ends():
+    def bowl(x):
+        return float(x @ (scale * x)), 2 * scale * x
+
+    scale, start = np.array([1.0, 100.0]), np.array([3.0, 1.0])
+    assert minimise(bowl, start, max_iterations=100).stop == "converged"
+    assert minimise(bowl, start, max_iterations=1).stop == "max_iterations"
+    assert minimise(bowl, start, max_iterations=2, done=lambda f: f < bowl(start)[0]).stop == "converged"
+    failed = minimise(lambda x: (bowl(x)[0], -bowl(x)[1]), start, max_iterations=100)
+    assert (failed.stop, failed.x.tolist()) == ("line_search", start.tolist())
+    bounded = minimise(bowl, start, max_iterations=100, bounds=np.array([[1.0, 4.0], [-1.0, 4.0]]))
+    assert_allclose(bounded.x, [1.0, 0.0], atol=1e-6)
 
 
 def test_a_mixture_is_learned_as_copies_would_be():

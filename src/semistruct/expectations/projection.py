@@ -11,9 +11,9 @@ and is solved by L-BFGS-B.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
@@ -27,6 +27,7 @@ from semistruct.expectations.projection_kernels import (
     project_sequences,
 )
 from semistruct.expectations.rows import Expectations, Rows
+from semistruct.solvers.lbfgs import minimise
 from semistruct.threads import spread
 
 
@@ -167,10 +168,8 @@ class _Dual:
 
         low, high = rows.low / unit, rows.high / unit
         tol = self.projector.tol * np.sqrt(len(self.batch))
-        options = {"maxiter": rounds, "gtol": tol, "ftol": 0.0, "maxcor": len(rows) + 5}
-        found = minimize(
-            value, start.corpus / unit, jac=True, method="L-BFGS-B", bounds=np.stack([low, high], 1), options=options
-        )
+        limits: dict[str, Any] = {"max_iterations": rounds, "slope": tol, "fall": 0.0, "memory": len(rows) + 5}
+        found = minimise(value, start.corpus / unit, **limits, bounds=np.stack([low, high], 1))
         f, gradient = value(found.x)
         far = np.abs(np.clip(found.x - gradient, low, high) - found.x).max() / np.sqrt(len(self.batch))
         return replace(last, dual=-f, residual=max(last.residual, float(far)))

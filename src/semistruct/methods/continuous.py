@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
 from semistruct import params
 from semistruct.batch import UNKNOWN
@@ -21,11 +19,11 @@ from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 from semistruct.rules import Proportion
 from semistruct.rules.events import TokenEvent
+from semistruct.solvers.lbfgs import minimise
 from semistruct.solvers.working_sets import SmoothObjective, WantedShares, WorkingSets, flat, unflat
 
 RELATIVE = (0.01, 0.03, 0.1, 0.3)
 START_ROUNDS = 20  # of growing the working sets of labelled sequences
-MEMORY = 10  # of L-BFGS
 
 
 @dataclass(frozen=True)
@@ -71,20 +69,18 @@ class Learning:
         for _ in range(START_ROUNDS):
             if not self.grow_labelled(chain):
                 break
-            chain, _ = self.learned(chain, weight, None, tol, max_steps)
+            chain, _, _ = self.learned(chain, weight, None, tol, max_steps)
         return chain
 
     def learned(
         self, chain: ChainWeights, weight: np.ndarray, shares: WantedShares | None, tol: float, max_steps: int
-    ) -> tuple[ChainWeights, float]:
-        """(weights, objective) by L-BFGS."""
+    ) -> tuple[ChainWeights, float, str]:
+        """(weights, objective, why it ended) by L-BFGS."""
         objective, w = self.objective(weight, shares), flat(chain)
-        options = {"maxiter": max_steps, "ftol": tol, "gtol": 0.0, "maxcor": MEMORY}
-        with threadpool_limits(1):  # the vectors are too short for more threads
-            found = minimize(objective, w[objective.columns], jac=True, method="L-BFGS-B", options=options)
+        found = minimise(objective, w[objective.columns], max_iterations=max_steps, fall=tol, slope=0.0)
         out = np.zeros_like(w)
         out[objective.columns] = found.x
-        return unflat(out, self.task.batch, chain.n_labels), float(found.fun)
+        return unflat(out, self.task.batch, chain.n_labels), found.value, found.stop
 
 
 @dataclass(eq=False, repr=False)
@@ -115,7 +111,8 @@ class ContinuousTransductiveSSVM(MarginPath):
     Attributes
     ----------
     those of `PathMethod`, and
-    history_ : list of dicts, one per round: C_u, round, objective (on the working sets), broken, switched, labellings
+    history_ : list of dicts, one per round: C_u, round, objective (on the working sets), broken, switched, labellings,
+        stop (why the gradient method ended: "converged", "max_iterations", or "line_search" if no step helped)
     """
 
     name = "continuous"
@@ -154,7 +151,7 @@ class ContinuousTransductiveSSVM(MarginPath):
             weight, shares = task.weights_at(self.C_, C_u), wanted_shares(task, self.balance * C_u * len(task.free))
             while state.round < self.rounds and not state.settled:
                 new = learning.grow_free(state.chain) + learning.grow_labelled(state.chain)
-                state.chain, value = learning.learned(state.chain, weight, shares, self.tol, self.max_steps)
+                state.chain, value, stop = learning.learned(state.chain, weight, shares, self.tol, self.max_steps)
                 old, state.labels = state.labels, task.decoded(state.chain, self.n_jobs)
                 sets = learning.sets
                 run.note(
@@ -164,6 +161,7 @@ class ContinuousTransductiveSSVM(MarginPath):
                     broken=task.n_broken(state.labels, self.n_jobs),
                     switched=0 if old is None else int(np.sum(state.labels != old)),
                     labellings=int(np.sum(sets.present)),
+                    stop=stop,
                 )
                 state.extra = {"labels": np.array(sets.labels), "present": np.array(sets.present)}
                 state.round, state.settled = state.round + 1, new == 0

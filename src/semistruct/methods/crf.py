@@ -35,7 +35,7 @@ class CRF(Probabilities, SupervisedMethod):
     ----------
     those of `SupervisedMethod`, and
     history_ : list of dicts, one per iteration (count): objective, gradient (largest entry), seconds
-    stop_ : "converged" or "max_iterations"
+    stop_ : "converged", "max_iterations", or "line_search" if no step lowers the objective, far from its minimum
 
     Examples
     --------

@@ -8,11 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
 from semistruct.ranking.ranker import WITHIN, Parts, Ranker, Record
+from semistruct.solvers.lbfgs import minimise
 
 LARGEST_C, LONG = 0.1, 33
 """Weight of the losses, of sequences that have this many tokens in the mean or more; short ones, which tell less, weigh
@@ -125,9 +124,7 @@ class Objective:
 def learn_weights(lists: Lists) -> np.ndarray:
     """The weights of the columns; small ones are 0."""
     objective = Objective.of(lists)
-    start, limits = np.zeros(lists.features.shape[1]), {"maxiter": MOST_ITERATIONS}
-    with threadpool_limits(1, user_api="blas"):  # its threads cost more than they bring
-        weights = minimize(objective, start, jac=True, method="L-BFGS-B", options=limits).x
+    weights = minimise(objective, np.zeros(lists.features.shape[1]), max_iterations=MOST_ITERATIONS).x
     return np.where(np.abs(weights) < SMALLEST, 0.0, weights)
 
 

@@ -14,20 +14,23 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.chain.posterior import posterior, summed_steps
 from semistruct.progress import Progress, Watch
 from semistruct.solvers.crf_kernels import gather
+from semistruct.solvers.lbfgs import minimise
 from semistruct.solvers.merging import merged
 from semistruct.threads import spread
 
 MEMORY = 6  # pairs of differences that L-BFGS-B remembers
 PERIOD = 5  # iterations over which the objective must fall
+HINTS = {
+    "max_iterations": "raise max_iterations or tol",
+    "line_search": "no further step lowers it, as numbers are too large or too small; try another C",
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Solution:
 
     chain: ChainWeights
     history: list[Progress] = field(repr=False)
-    stop: str  # "converged" or "max_iterations"
+    stop: str  # "converged", "max_iterations" or "line_search": see `lbfgs`
 
 
 class Columns:
@@ -170,7 +173,10 @@ def solve(
 ) -> Solution:
     """Minimise P until it falls by less than tol, relatively, in PERIOD iterations.
 
-    warn  when max_iterations come first
+    If no step lowers P any more, it has converged where its gradient shows that it is that near to its minimum: P grows
+    by half the square of the distance at least.
+
+    warn  when something else ends it
     """
     size = objective.size
     x = np.zeros(size) if start is None else objective.pack(start)
@@ -197,24 +203,21 @@ def solve(
         if watch:
             watch(history[-1])
 
-    def note(intermediate_result: Any) -> None:
-        f = float(intermediate_result.fun)
+    def done(f: float) -> bool:
         record(f)
-        if len(values) > PERIOD and values[-1 - PERIOD] - f <= tol * abs(f):
-            raise StopIteration
+        return len(values) > PERIOD and values[-1 - PERIOD] - f <= tol * abs(f)
 
     bounds = None
     if l1:
-        x, bounds = np.concatenate([np.maximum(x, 0), np.maximum(-x, 0)]), [(0, None)] * (2 * size)
-    options = {"maxiter": max_iterations, "maxfun": 10**9, "maxcor": MEMORY, "ftol": 0.0, "gtol": 1e-9}
-    with threadpool_limits(1, user_api="blas"):  # for vectors of this size its threads cost more than they bring
-        found = minimize(value, x, jac=True, method="L-BFGS-B", bounds=bounds, callback=note, options=options)
+        x = np.concatenate([np.maximum(x, 0), np.maximum(-x, 0)])
+        bounds = np.tile([0.0, np.inf], (2 * size, 1))
+    limits: dict[str, Any] = {"max_iterations": max_iterations, "memory": MEMORY, "fall": 0.0, "slope": 1e-9}
+    found = minimise(value, x, **limits, bounds=bounds, done=done)
     w = found.x if not l1 else found.x[:size] - found.x[size:]
-    stop = "max_iterations" if len(history) > max_iterations else "converged"
+    slope = np.where(found.x > 0, found.gradient, np.minimum(found.gradient, 0.0)) if l1 else found.gradient
+    near = 0.5 * float(slope @ slope) <= tol * abs(found.value)
+    stop = "converged" if found.stop == "line_search" and near else found.stop
     if stop != "converged" and warn:
-        warnings.warn(
-            f"stopped after {max_iterations} iterations before the objective converged; raise max_iterations or tol",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+        problem = f"stopped after {len(values) - 1} iterations before the objective converged"
+        warnings.warn(f"{problem}; {HINTS[stop]}", ConvergenceWarning, stacklevel=2)
     return Solution(objective.unpack(w), history, stop)
