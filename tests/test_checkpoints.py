@@ -24,7 +24,7 @@ from annealed_cases import (
     same_fit,
     same_weights,
 )
-from semistruct import SSVM
+from semistruct import SSVM, AnnealedSSVM
 from semistruct.errors import DataError
 from semistruct.fitting import checkpoints
 from semistruct.fitting.margin import START_TOL
@@ -68,10 +68,10 @@ def test_a_killed_fit_goes_on_as_if_nothing_had_happened(uninterrupted, tmp_path
     else:
         with pytest.warns(UserWarning, match="interrupted"):
             on_citations(**WITH_DEV, checkpoint=tmp_path, watch=stopping(after, how))
-    assert os.listdir(tmp_path) == ([] if after < 3 else [checkpoints.NAME])
+    assert sorted(os.listdir(tmp_path)) == [checkpoints.NAME, checkpoints.START][after < 3 :]
     resumed = on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True)
     same_fit(resumed, uninterrupted)
-    assert os.listdir(tmp_path) == [checkpoints.NAME]
+    assert sorted(os.listdir(tmp_path)) == [checkpoints.NAME, checkpoints.START]
 
 
 def test_resuming_does_not_repeat_what_was_done(uninterrupted, tmp_path):
@@ -86,9 +86,38 @@ def test_resuming_does_not_repeat_what_was_done(uninterrupted, tmp_path):
     same_fit(finished, uninterrupted)
 
 
+def never(*args):
+    raise AssertionError("this was done before")
+
+
+@pytest.mark.parametrize("begins", ["labels", "rules"])
+def test_resuming_begins_with_the_checkpoint(tmp_path, monkeypatch, begins):
+    """Neither C nor the start is searched for again."""
+    how = {"params": {"C": "auto", "rounds": 1}, "begins": begins}
+    wanted = on_citations(**how)
+    for after in (1, 3):
+        with pytest.raises(Killed):
+            on_citations(**how, checkpoint=tmp_path / str(after), watch=stopping(after, Killed))
+        if begins == "rules":
+            monkeypatch.setattr(AnnealedSSVM, "_other_start", never)
+        monkeypatch.setattr(AnnealedSSVM, "_start", never)
+        again = on_citations(**how, checkpoint=tmp_path / str(after), resume=True)
+        monkeypatch.undo()
+        same_fit(again, wanted)
+        assert (again.C_, again.search_) == (wanted.C_, wanted.search_)
+        assert len(again.search_) == 3
+
+
+@pytest.mark.parametrize("C", [[], [-1.0], [np.nan], [1.0, 2.0]])
+def test_a_kept_start_with_an_impossible_C_is_refused(tmp_path, C):
+    fit(X, Y, pool=POOL, dev=DEV, checkpoint=tmp_path)
+    sealed(tmp_path / checkpoints.START, lambda record, arrays: arrays.update({"extra.C": np.array(C)}))
+    assert "not a checkpoint, or damaged" in refused(tmp_path, checkpoints.START)
+
+
 def test_checkpoints_change_nothing(uninterrupted, tmp_path):
     same_fit(on_citations(**WITH_DEV, checkpoint=tmp_path / "new" / "folder"), uninterrupted)
-    assert os.listdir(tmp_path / "new" / "folder") == [checkpoints.NAME]
+    assert sorted(os.listdir(tmp_path / "new" / "folder")) == [checkpoints.NAME, checkpoints.START]
 
 
 def test_without_a_checkpoint_resuming_starts_afresh(uninterrupted, tmp_path):
@@ -107,7 +136,7 @@ def test_a_fit_killed_while_it_writes_keeps_the_last_checkpoint(monkeypatch, uni
 
     def failing(arrays, metadata):
         written.append(1)
-        if len(written) == 3:
+        if len(written) == 4:
             raise Killed
         return save_arrays(arrays, metadata)
 
@@ -115,7 +144,7 @@ def test_a_fit_killed_while_it_writes_keeps_the_last_checkpoint(monkeypatch, uni
     with pytest.raises(Killed):
         on_citations(**WITH_DEV, checkpoint=tmp_path)
     monkeypatch.undo()
-    assert os.listdir(tmp_path) == [checkpoints.NAME]
+    assert sorted(os.listdir(tmp_path)) == [checkpoints.NAME, checkpoints.START]
     same_fit(on_citations(**WITH_DEV, checkpoint=tmp_path, resume=True), uninterrupted)
 
 
@@ -134,14 +163,14 @@ def test_an_interrupted_fit_leaves_a_usable_model():
     same_weights(model, SSVM(tol=START_TOL, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED))
 
 
-def refused(folder, **changed):
+def refused(folder, name=checkpoints.NAME, **changed):
     """The message with which a checkpoint is refused."""
     given = {"X": X, "Y": Y, "pool": POOL, "dev": DEV, "params": {}, **changed}
     with pytest.raises(DataError) as caught:
         fit(given["X"], given["Y"], pool=given["pool"], dev=given["dev"], params=given["params"],
             checkpoint=folder, resume=True)  # fmt: skip
     message = str(caught.value)
-    assert message.startswith(f"{folder / checkpoints.NAME}: ")
+    assert message.startswith(f"{folder / name}: ")
     assert "\n" not in message
     return message
 
@@ -165,6 +194,8 @@ OTHER_RUNS = {
 @pytest.mark.parametrize("found", OTHER_RUNS)
 def test_the_checkpoint_of_another_run_is_refused(tmp_path, found):
     fit(X, Y, pool=POOL, dev=DEV, checkpoint=tmp_path)
+    assert found in refused(tmp_path, checkpoints.START, **OTHER_RUNS[found])
+    (tmp_path / checkpoints.START).unlink()
     assert found in refused(tmp_path, **OTHER_RUNS[found])
 
 

@@ -226,10 +226,13 @@ def test_unknown_labels_are_unlabelled_data(good, home, tmp_path):
 def test_training_goes_on_from_a_checkpoint(good, run, home, tmp_path):
     folder = tmp_path / "state"
     first = json.loads(good(*train(home, tmp_path / "a", "--checkpoint", folder, "--json")))
-    assert os.listdir(folder) == [checkpoints.NAME]
+    assert sorted(os.listdir(folder)) == [checkpoints.NAME, checkpoints.START]
     code, out, err = run(*train(home, tmp_path / "b", "--checkpoint", folder, "--resume", "--json"))
     again, kept = json.loads(out), folder / checkpoints.NAME
     assert (code, err) == (0, f"semistruct: continuing from {kept}: stage 2 of 2, 1 round of it done\n")
+    kept.unlink()
+    _, _, err = run(*train(home, tmp_path / "b", "--checkpoint", folder, "--resume", "--json"))
+    assert err == f"semistruct: continuing from {folder / checkpoints.START}: C and the first model are known\n"
     assert again["history"] == first["history"]  # with the seconds of the first run: nothing was done again
     a, b = (load(tmp_path / name).model_.weights for name in "ab")
     assert a.tokens.tobytes() == b.tokens.tobytes()

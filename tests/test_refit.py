@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from semistruct import CRF, HMM, SSVM, AnnealedSSVM, Rules, load, make_citations
+from semistruct import CODL, CRF, HMM, SSVM, AnnealedSSVM, Rules, load, make_citations
 from semistruct.cli import main
 from semistruct.errors import DataError, ParameterError
+from semistruct.fitting import choice
 from semistruct.formats import write
 from semistruct.rules import AtMostOnce, StartsWith
 
@@ -28,6 +29,18 @@ def test_it_is_what_fitting_to_both_with_the_same_c_gives(method):
     X = make_citations(10, seed=6).tokens
     assert model.predict(X) == wanted.predict(X)
     assert model.data_["refit"]
+
+
+def test_the_method_inside_another_keeps_its_C(monkeypatch):
+    dev, searched = (DEV.tokens, DEV.labels), []
+    model = CODL(base=SSVM(C="auto"), rules=RULES, rounds=1, k=1)
+    model.calibrates = False
+    model.fit(TRAIN.tokens, TRAIN.labels, pool=POOL, dev=dev)
+    other = next(row["C"] for row in model.search_ if row["C"] != model.C_)
+    model.C_ = other
+    monkeypatch.setattr(choice, "search_C", lambda *args: searched.append(args))
+    model.refit(TRAIN.tokens, TRAIN.labels, dev=dev, pool=POOL)
+    assert (model.C_, searched) == (other, [])
 
 
 @pytest.mark.parametrize("chosen", [0, 1, 2])

@@ -26,6 +26,7 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.corpus import complete
 from semistruct.fitting.data import Pairs
 from semistruct.fitting.learners import Learner
+from semistruct.fitting.refitting import chosen_C
 from semistruct.labels import scheme_of
 from semistruct.model import Model
 from semistruct.params import seed_from
@@ -128,8 +129,8 @@ def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -
     size = min(max(len(pool) // SHARE_OF_POOL, LEAST), MOST)
     some = np.random.default_rng(seed).permutation(len(pool))[:size]
     rules = Rules(list(method.rules_ or ()), method.model_.labels)  # a part may have labels that no other has
-    wanted = {"select": "last", "rounds": 1, "C": getattr(method, "C_", None), "rules": rules, "engine": None}
-    settings = {name: value for name, value in wanted.items() if name in method.get_params(deep=False)}
+    wanted = {"select": "last", "rounds": 1, "rules": rules, "engine": None, **chosen_C(method)}
+    settings = {name: value for name, value in wanted.items() if name in method.get_params()}
     for part in parts_of(len(whole), seed, costly=True):
         held = {whole[i] for i in part}
         other = clone(method).set_params(**settings)

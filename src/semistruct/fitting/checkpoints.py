@@ -1,4 +1,6 @@
-"""Checkpoints of methods that follow a path: one file per folder, moved to its place when complete.
+"""Checkpoints of methods that follow a path: files that are moved to their places when complete.
+
+One holds where a path starts, with the C that was chosen; one how far the path has been followed.
 
 A file holds arrays and, in its metadata, `format`, `state` (JSON) and `seal`, a digest of the state and all arrays.
 """
@@ -7,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,7 @@ from semistruct.fitting.points import Point
 from semistruct.fitting.state import State
 from semistruct.fitting.task import Task
 
-NAME = "path.checkpoint"
+NAME, START = "path.checkpoint", "start.checkpoint"
 FORMAT = 2
 
 
@@ -45,10 +47,9 @@ class Checkpoint:
     n_stages: int
 
     @classmethod
-    def of(
-        cls, folder: str | os.PathLike[str], estimator: Any, task: Task, stages: list[float], dev: DevData | None
-    ) -> Checkpoint:
-        path = make_folder(folder)
+    def of(cls, place: Path, estimator: Any, task: Task, stages: Sequence[float], dev: DevData | None) -> Checkpoint:
+        """That of a run in a file, whose folder is made."""
+        make_folder(place.parent)
         # functions and random states show where they are in memory, which is elsewhere in another process
         about = {
             k: re.sub(r" at 0x\w+", "", repr(v))
@@ -61,7 +62,7 @@ class Checkpoint:
         about["dev data"] = "none" if dev is None else _digest(dev.batch, dev.known)
         about["data"] = _digest(task.batch, names, task.known, task.weight, *rules)
         about["stages"] = repr(stages)
-        return cls(path / NAME, about, task.batch.n_tokens - task.first_open, len(stages))
+        return cls(place, about, task.batch.n_tokens - task.first_open, len(stages))
 
     def save(self, state: State, points: list[Point]) -> None:
         """Write the state; a process that is killed later loses only what came after."""

@@ -142,7 +142,9 @@ class PathMethod(SequenceLabeller):
         held_out = DevData.of(dev, task.encoder, task.labels)
         measure = Measure(self.metric, task.labels)
         _warn_of_overlap(X, y, dev)
-        start = State(self._start(task, held_out))
+        kept = Kept(checkpoint, resume, self, held_out, self.tell)
+        start = kept.started(task, partial(self._start, task, held_out))
+        assert start is not None
         self.rules_ = self.rules
         if self.rules is None:
             self.rules_ = own_rules((X, y), task, start.chain, guarded=select == "dev", n_jobs=self.n_jobs)
@@ -157,7 +159,6 @@ class PathMethod(SequenceLabeller):
         judge = Judge.of(sample, held_out, select, measure, trust.weighted(strength), self.n_jobs)
         stages = self._stages(task)[self.part_of_path]
         run, supervised = Run(start, self.axis, stages, watch), start.chain
-        kept = Kept(checkpoint, resume, self, held_out, self.tell)
         few = self.rules is not None and 0 < n_labelled <= self.few
         compares = self.begins or (few and select != "last")
         other = partial(self._other_start, sample, judge, trust.believed(), strength) if compares else None
@@ -217,9 +218,9 @@ class PathMethod(SequenceLabeller):
         if other is None or self.begins == "labels" or self.stop_ == "interrupted" or (points and not run.stages):
             return run, points
         with self._interruptible():
-            near = other() if sample.has_rules and len(sample.free) else None
+            near = kept.started(sample, other, "rules") if sample.has_rules and len(sample.free) else None
             if near is not None:
-                again = replace(run, state=State(near))
+                again = replace(run, state=near)
                 found = self._along(again, sample, judge, kept, "rules")
                 if not points or judge.prefers(found, points):
                     self.start_, run, points = "rules", again, found

@@ -11,6 +11,12 @@ from semistruct.fitting.data import Pairs, check_data, checked_dev
 from semistruct.rules import Rules
 
 
+def chosen_C(method: Any) -> dict[str, float]:
+    """The parameter with which a method, or the one inside of it that learns, has the C that was chosen."""
+    C, given = getattr(method, "C_", None), method.get_params()
+    return {name: C for name in ("C", "base__C") if name in given and C is not None}
+
+
 def refitted(method: Any, data: Pairs, dev: Pairs | None, further: dict[str, Any]) -> Any:
     """A new estimator, fitted to both data with the C of `method` and as far along its path as was best."""
     X, y = check_data(*data)
@@ -19,8 +25,7 @@ def refitted(method: Any, data: Pairs, dev: Pairs | None, further: dict[str, Any
         raise DataError("dev data: there is none, so there is nothing to learn again from")
     both = clone(method)
     both.calibrates = both.ranks = False
-    if "C" in method.get_params(deep=False) and getattr(method, "C_", None) is not None:
-        both.set_params(C=method.C_)
+    both.set_params(**chosen_C(method))
     if hasattr(method, "path_"):
         both.set_params(select="last", rules=Rules([]) if method.rules_ is None else method.rules_)
         both.begins = method.start_

@@ -10,8 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from semistruct.chain.inference import ChainWeights
-from semistruct.fitting.checkpoints import NAME, Checkpoint
+from semistruct.errors import DataError
+from semistruct.fitting.checkpoints import NAME, START, Checkpoint
 from semistruct.fitting.data import DevData
 from semistruct.fitting.points import Point
 from semistruct.fitting.sampling import ROUNDS
@@ -84,11 +87,32 @@ class Kept:
     dev: DevData | None
     tell: Callable[[str], None] | None = None  # where it goes on
 
+    def started(self, task: Task, learn: Callable[[], ChainWeights | None], part: str = "") -> State | None:
+        """Where a path starts: what a part of the folder has, with the C of the method, or else what `learn` gives."""
+        if self.folder is None:
+            return _state(learn())
+        keeper = Checkpoint.of(Path(self.folder) / part / START, self.method, task, (), self.dev)
+        shape = (task.batch.n_features, len(task.labels)), (task.batch.n_kinds, len(task.labels), len(task.labels))
+        nothing = State(ChainWeights(*map(np.zeros, shape)))
+        found = keeper.load(nothing)[0] if self.resume else nothing
+        if found is nothing:
+            if (state := _state(learn())) is not None:
+                chosen = {"C": np.array([self.method.C_])}
+                keeper.save(replace(state, history=self.method.search_, extra=chosen), [])
+            return state
+        C = found.extra.get("C", np.empty(0))
+        if C.shape != (1,) or not C[0] > 0:
+            raise DataError.at(keeper.path, None, "not a checkpoint, or damaged (its C is no number above 0)")
+        self.method.C_, self.method.search_ = float(C[0]), found.history
+        if self.tell and not keeper.path.with_name(NAME).exists():
+            self.tell(f"continuing from {keeper.path}: C and the first model are known")
+        return State(found.chain)
+
     def attach(self, run: Run, task: Task, points: list[Point], part: str) -> None:
         """Save the state and the points of a run in a part of the folder; first go on from what is there."""
         if self.folder is None:
             return
-        keeper = Checkpoint.of(Path(self.folder) / part, self.method, task, run.stages, self.dev)
+        keeper = Checkpoint.of(Path(self.folder) / part / NAME, self.method, task, run.stages, self.dev)
         run.keep = lambda state: keeper.save(state, points)
         if self.resume:
             start = run.state
@@ -99,8 +123,12 @@ class Kept:
 
 
 def is_kept(folder: str | os.PathLike[str]) -> bool:
-    """Whether there is a state to go on from."""
-    return (Path(folder) / NAME).exists()  # the first of all that are saved
+    """Whether there is something to go on from."""
+    return (Path(folder) / START).exists()  # the first of all that are saved
+
+
+def _state(chain: ChainWeights | None) -> State | None:
+    return None if chain is None else State(chain)
 
 
 def _progress(run: Run) -> str:
