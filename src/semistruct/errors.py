@@ -7,15 +7,16 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 LONGEST = 60  # characters of what a message quotes
-LONGEST_MESSAGE = 800
-NAMED = 3  # names that a message lists
+LONGEST_LIST = 120  # characters of a list of names
+LONGEST_MESSAGE = 300
+NAMED = 3  # names that a message gives as examples
 
 
 class SemistructError(Exception):
     """Base of all errors in the user's input, as opposed to bugs in semistruct: one line, of bearable length."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(shortened(" ".join(message.splitlines()), LONGEST_MESSAGE))
+        super().__init__(bearable(message))
 
 
 class DataError(SemistructError, ValueError):
@@ -47,6 +48,9 @@ class EngineError(SemistructError, RuntimeError):
 class DataWarning(UserWarning):
     """Data that can be read, but probably means something else than what was read."""
 
+    def __init__(self, message: str = "") -> None:
+        super().__init__(bearable(message))
+
 
 class RuleWarning(UserWarning):
     """Rules that cannot all be obeyed, or do not fit the data.
@@ -55,7 +59,7 @@ class RuleWarning(UserWarning):
     """
 
     def __init__(self, problem: str, sequence: int | None = None) -> None:
-        super().__init__(problem if sequence is None else f"sequence {sequence}: {problem}")
+        super().__init__(bearable(problem if sequence is None else f"sequence {sequence}: {problem}"))
         self.problem, self.sequence = problem, sequence
 
     def __reduce__(self) -> tuple[type["RuleWarning"], tuple[object, ...]]:
@@ -99,10 +103,31 @@ def shortened(text: str, longest: int = LONGEST) -> str:
     return text if len(text) <= longest + 2 else f"{text[:longest]}..."
 
 
+def bearable(message: str) -> str:
+    """A message as one line; a long one keeps its beginning (where it is) and its end (what was wanted)."""
+    line = " ".join(message.splitlines())
+    half = LONGEST_MESSAGE // 2 - 3
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:half]} ... {line[-half:]}"
+
+
 def some_of(names: Sequence[str]) -> str:
     """The first few of some names, and how many more there are."""
-    more = len(names) - NAMED
-    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+    return _up_to(names, NAMED)
+
+
+def all_of(names: Iterable[str]) -> str:
+    """All of some names, or as many as a message has room for, and how many more there are."""
+    listed, room = list(names), LONGEST_LIST
+    for n, name in enumerate(listed):
+        room -= len(shortened(name)) + 2
+        if room < 0:
+            return _up_to(listed, max(n, 1))
+    return _up_to(listed, len(listed))
+
+
+def _up_to(names: Sequence[str], n: int) -> str:
+    more = len(names) - n
+    return ", ".join(map(shortened, names[:n])) + (f" and {more} more" if more > 0 else "")
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
@@ -116,4 +141,4 @@ def meant(word: object, names: Iterable[str]) -> str:
     """The end of a message about an unknown name: the one that was probably meant, or a list of all."""
     listed = list(names)
     near = nearest(word[:LONGEST], listed) if isinstance(word, str) else None
-    return f"did you mean {quoted(near)}?" if near else f"there are {', '.join(map(shortened, listed))}"
+    return f"did you mean {quoted(near)}?" if near else f"there are {all_of(listed)}"

@@ -98,9 +98,13 @@ def replacing(path: PathLike, encoding: str | None = None) -> Iterator[IO[Any]]:
     options: dict[str, Any] = {"mode": "wb"}
     if encoding is not None:
         options = {"mode": "w", "encoding": checked_encoding(encoding), "newline": "\n"}
-    target = Path(path).resolve()
-    # A device or a pipe is written to; putting a file in its place would destroy it.
-    special = target.exists() and not target.is_file()
+    try:
+        target = Path(path).resolve()
+        # A device or a pipe is written to; putting a file in its place would destroy it.
+        special = target.exists() and not target.is_file()
+    except (OSError, ValueError) as err:
+        problem = reason(err) if isinstance(err, OSError) else "not the name of a file"
+        raise DataError.at(path, None, f"cannot write: {problem}") from None
     temporary = target if special else target.with_name(f".{target.name}.{os.getpid()}.tmp")
     if not special:
         _unfinished.add(temporary)

@@ -30,7 +30,7 @@ from safetensors.numpy import save as save_arrays
 from semistruct._version import __version__
 from semistruct.calibration.calibration import Calibration
 from semistruct.chain.inference import ChainWeights
-from semistruct.errors import ModelError, ParameterError, quoted
+from semistruct.errors import ModelError, ParameterError, quoted, shortened
 from semistruct.features import Encoder, Features, FeatureSet
 from semistruct.features.functions import TokenFunction, trusted_function
 from semistruct.features.templates import named_functions
@@ -84,9 +84,10 @@ def read_model(path: str | os.PathLike[str], trust: Collection[str] = ()) -> tup
         raise ModelError(f"{path}: not a semistruct model: model.json has no format number")
     if about["format"] != FORMAT:
         card = about["card"] if isinstance(about.get("card"), dict) else {}
-        made_by = card.get("semistruct", "(unknown version)")
+        made_by = shortened(str(card.get("semistruct", "(unknown version)")))
         hint = "" if about["format"] > FORMAT else "; train again"
-        problem = f"model format {about['format']} of semistruct {made_by}; this version reads {FORMAT}{hint}"
+        number = shortened(str(about["format"]))
+        problem = f"model format {number} of semistruct {made_by}; this version reads {FORMAT}{hint}"
         raise ModelError(f"{path}: {problem}")
     with refusing_damage(path):
         _check_types(about)
@@ -137,7 +138,7 @@ def refusing_damage(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except ModelError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as err:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, OverflowError) as err:
         raise ModelError(f"{path}: the model is damaged ({err})") from None
 
 

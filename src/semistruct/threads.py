@@ -6,10 +6,13 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
+from numbers import Integral
 from threading import Event
 from typing import TypeVar
 
 import numpy as np
+
+from semistruct.errors import ParameterError, quoted
 
 PIECES_PER_THREAD = 4  # smaller pieces even out sequences of unequal cost
 SERIAL_BELOW = 32  # sequences per thread below which waking one costs more than it saves
@@ -20,6 +23,15 @@ Answer = TypeVar("Answer")
 def available() -> int:
     """The cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cores(n_jobs: int | None) -> int:
+    """How many threads `n_jobs` stands for: None for all."""
+    if n_jobs is None:
+        return available()
+    if not isinstance(n_jobs, Integral) or isinstance(n_jobs, bool) or n_jobs < 1:
+        raise ParameterError(f"n_jobs={quoted(n_jobs)}: must be None or a whole number >= 1")
+    return int(n_jobs)
 
 
 @cache
@@ -44,7 +56,7 @@ def spread(
 
     piece  the size of a part, for kernels that may take long: an interruption is answered between two parts
     """
-    n = available() if n_jobs is None else n_jobs
+    n = cores(n_jobs)
     if piece is not None:
         count = -(-len(which) // piece)
     elif n == 1 or len(which) < SERIAL_BELOW * n:

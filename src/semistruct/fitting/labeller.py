@@ -16,7 +16,7 @@ from semistruct.calibration.accepting import Accepted, Promise
 from semistruct.calibration.calibration import Calibration, Standing
 from semistruct.calibration.cases import LEVELS, Scores
 from semistruct.calibration.curves import LOG_ODDS
-from semistruct.errors import DataError, ModelError, ParameterError, quoted, shortened
+from semistruct.errors import DataError, ModelError, ParameterError, all_of, quoted
 from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
 from semistruct.features.templates import as_texts
@@ -189,7 +189,7 @@ class SequenceLabeller(BaseEstimator):
             if row is None or None in row:
                 raise DataError(f"input data: sequence {i} has an unknown label, expected all labels")
         for label in sorted({label for row in y for label in row} - set(self.classes_)):
-            known = ", ".join(map(shortened, self.classes_))
+            known = all_of(self.classes_)
             raise DataError(f"the model does not know the label {quoted(label)}; it has {known}")
         return X, y
 

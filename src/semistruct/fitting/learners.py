@@ -123,7 +123,7 @@ class MarginLearner:
 
         arrays  those of the last time, from which to start; without any, the weights `near`
         """
-        stop, cores = Event(), threads.available() if self.n_jobs is None else self.n_jobs
+        stop, cores = Event(), threads.cores(self.n_jobs)
 
         def watched(record: Progress) -> None:
             if stop.is_set():

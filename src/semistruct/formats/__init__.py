@@ -109,7 +109,7 @@ def stream(
     """
     source = source_name(path)
     reader = Reader(source, outside, scheme, checked_tokens(tokens), cut_tokens, label_column, label_names)
-    format = format or named_after(path)
+    format = named_after(path) if format is None else format
     if format is None:
         format, examples = _recognised(path, encoding, reader)
     else:

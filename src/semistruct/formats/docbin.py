@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from semistruct.corpus import Example, Labels
-from semistruct.errors import DataError, SemistructError, quoted
+from semistruct.errors import DataError, SemistructError, all_of, quoted
 from semistruct.files import PathLike, reason, replacing
 from semistruct.formats.base import Format, Sample
 from semistruct.formats.marked import Reader, known, text_of, word_of
@@ -66,6 +66,9 @@ class DocBin(Format):
                 example = _example(doc, number, reader)
             except DataError as err:
                 raise DataError.at(reader.source, number, str(err)) from None
+            except (KeyError, ValueError):  # of spaCy: a label, a word or a name of spans
+                problem = "damaged: it names a text that the DocBin does not have"
+                raise DataError.at(reader.source, number, problem) from None
             if example is not None:
                 yield example
 
@@ -117,9 +120,7 @@ def _spans(doc: Any) -> list[Any] | None:
     if doc.has_annotation("ENT_IOB") or not len(doc.spans):
         return list(doc.ents) if doc.has_annotation("ENT_IOB") else None
     if SPANS not in doc.spans and len(doc.spans) > 1:
-        raise DataError(
-            f"no entities, and spans called {', '.join(map(quoted, doc.spans))}; expected one kind of spans"
-        )
+        raise DataError(f"no entities, and spans called {all_of(map(quoted, doc.spans))}; expected one kind of spans")
     return list(doc.spans[SPANS] if SPANS in doc.spans else next(iter(doc.spans.values())))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from semistruct.corpus import Example, Labels, Token
-from semistruct.errors import DataError, DataWarning, ParameterError, quoted, shortened
+from semistruct.errors import DataError, DataWarning, ParameterError, all_of, quoted, shortened
 from semistruct.labels import OUTSIDE, Span, encode, scheme_of, spans
 from semistruct.tokens import WORDS, tokenize
 
@@ -42,7 +42,9 @@ class Reader:
     told: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        if self.cut_tokens not in (None, *CUTS):
+        if not isinstance(self.outside, str | None):
+            raise ParameterError(f"outside is {quoted(self.outside)}, expected a label")
+        if not isinstance(self.cut_tokens, str | None) or self.cut_tokens not in (None, *CUTS):
             raise ParameterError(f"cut_tokens is {quoted(self.cut_tokens)}, expected {', '.join(CUTS)}")
 
     def by_default_outside(self) -> Reader:
@@ -86,7 +88,7 @@ class Reader:
         new = [name for name in names if name not in self.told]
         self.told.update(new)
         if new:
-            listed = ", ".join(map(quoted, new))
+            listed = all_of(map(quoted, new))
             warnings.warn(f"{self.source}:{line}: not read, here and below: {listed}", DataWarning, stacklevel=2)
 
     def note(self, problem: str, line: int) -> None:

@@ -22,13 +22,14 @@ from typing import Protocol
 
 import yaml
 
-from semistruct.errors import DataError, meant, quoted
+from semistruct.errors import DataError, all_of, meant, quoted
 from semistruct.rules.word_lists import read_words
 
 Entry = tuple[yaml.Node, yaml.Node]
 """A value of a mapping, and its key."""
 
 SHIPPED = Path(str(resources("semistruct.rules"))) / "shipped" / "lists"
+DEEPEST = 100  # levels of lists in lists
 EXPECTED = "expected words, `file:` and a path, or `list:` and a name"
 
 
@@ -83,8 +84,10 @@ class NamedLists:
             known = [*self._lists, *shipped_lists()]
             raise self._reader.error(at, f"there is no list {quoted(name)}; {meant(name, known)}")
         if name in self._open:
-            circle = ", ".join([*self._open[self._open.index(name) :], name])
+            circle = all_of([*self._open[self._open.index(name) :], name])
             raise self._reader.error(at, f"the list {quoted(name)} contains itself ({circle})")
+        if len(self._open) > DEEPEST:
+            raise self._reader.error(at, f"lists inside of lists are more than {DEEPEST} levels deep")
         if name not in self._found:
             self._open.append(name)
             self._found[name] = self.words(self._lists[name][0], f"lists: {name}")

@@ -119,7 +119,7 @@ class Rules:
         for i, rule in enumerate(self.rules):
             for label in sorted(rule.all_mentioned() - set(labels)):
                 where = f"{self.places[i]}: " if self.places else ""
-                raise ParameterError(f"{where}rule {rule.text!r}: {unknown_label(label, labels)}")
+                raise ParameterError(f"{where}rule {quoted(rule.text)}: {unknown_label(label, labels)}")
 
     def terms(self, labels: Sequence[str]) -> list[tuple[Rule, Term]]:
         """Everything that the rules count, given all labels."""

@@ -41,10 +41,10 @@ class Measured(Rule):
         try:
             value = self.number(tokens, labels)
         except Exception as err:
-            raise ParameterError(f"rule {self.text!r} fails on {where}: {type(err).__name__}: {err}") from err
+            raise ParameterError(f"rule {quoted(self.text)} fails on {where}: {type(err).__name__}: {err}") from err
         if isinstance(value, Real | np.bool_) and isfinite(value):
             return float(value)
-        raise ParameterError(f"rule {self.text!r} returns {quoted(value)} on {where}, expected a finite number")
+        raise ParameterError(f"rule {quoted(self.text)} returns {quoted(value)} on {where}, expected a finite number")
 
 
 class Function(Measured):
