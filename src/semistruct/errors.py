@@ -117,9 +117,9 @@ def some_of(names: Sequence[str]) -> str:
 
 def all_of(names: Iterable[str]) -> str:
     """All of some names, or as many as a message has room for, and how many more there are."""
-    listed, room = list(names), LONGEST_LIST
+    listed, room = list(map(shortened, names)), LONGEST_LIST
     for n, name in enumerate(listed):
-        room -= len(shortened(name)) + 2
+        room -= len(name) + 2
         if room < 0:
             return _up_to(listed, max(n, 1))
     return _up_to(listed, len(listed))
@@ -127,7 +127,7 @@ def all_of(names: Iterable[str]) -> str:
 
 def _up_to(names: Sequence[str], n: int) -> str:
     more = len(names) - n
-    return ", ".join(map(shortened, names[:n])) + (f" and {more} more" if more > 0 else "")
+    return ", ".join(names[:n]) + (f" and {more} more" if more > 0 else "")
 
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
