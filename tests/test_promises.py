@@ -64,6 +64,7 @@ def test_a_model_cannot_have_other_files_read(tmp_path, given):
         about, weights = json.loads(archive.read("model.json")), archive.read("weights.safetensors")
     resources = {} if given == "nothing" else {f"lexicon({secret})": {}}
     about["features"] = {"specs": ["word", f"lexicon({secret})"], "resources": resources, "vectors": {}}
+    about["params"]["features"] = [f"lexicon({secret})", f"vectors({secret})", f"cluster({secret})"]
     with zipfile.ZipFile(tmp_path / "b.model", "w") as archive:
         archive.writestr("model.json", json.dumps(about))
         archive.writestr("weights.safetensors", weights)
