@@ -30,15 +30,15 @@ for name, method in METHODS.items():
     given = {"rounds": 1, "k": 2, "max_iterations": 5, "tol": 0.1, "rules": small.get(name, rules)}
     model.set_params(**{key: value for key, value in given.items() if key in model.get_params()})
     model.fit(*few, **({"pool": pool} if hasattr(method, "axis") else {}))
-    model.predict(pool, rules=small.get(name, rules) is not None)
+    model.predict(pool)
 model = semistruct.AlternatingProjections(rules=rules, online=True, rounds=1).fit(*few, pool=pool)
 model.predict_marginals(pool)
 model = semistruct.AnnealedSSVM(moves="tokens", rules=rules, rounds=1, schedule=[1.0]).fit(*few, pool=pool)
+model.predict(pool, n_best=2, rules=False)
 model.predict(pool, n_best=2)
-model.predict(pool, n_best=2, rules=True)
 model.predict(pool, rules=shares, corpus=True)
+model.confidence(pool, rules=False)
 model.confidence(pool)
-model.confidence(pool, rules=True)
 semistruct.TransductiveSVM().fit([[0.0], [1.0]], ["a", "b"], pool=[[0.1], [0.9]])
 """
 PROFILE = """

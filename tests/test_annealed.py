@@ -80,7 +80,7 @@ def test_threads_do_not_change_the_result():
 def test_unlabelled_data_and_rules_help(fitted):
     alone = SSVM(tol=START_TOL, features=SHORT["features"]).fit(*LABELLED)
     worth = 0.05  # measured: 0.2
-    assert fitted.score(*HELD_OUT) > alone.score(*HELD_OUT) + worth
+    assert fitted.score(*HELD_OUT, rules=False) > alone.score(*HELD_OUT) + worth
 
 
 def test_watch_sees_the_history_and_the_points():
@@ -234,7 +234,7 @@ def test_a_label_without_examples_is_learned_from_a_rule():
     rules = Rules([Words(["pp"], are="pages")], labels=["pages"])
     model = fit(X, Y, pool=pool, params={"rules": rules})
     assert model.classes_ == ["author", "date", "pages"]
-    assert model.predict([["Curry", "pp", "7"]])[0][1] == "pages"  # without regard to the rule
+    assert model.predict([["Curry", "pp", "7"]], rules=False)[0][1] == "pages"  # without regard to the rule
     assert all(row[-2] == "pages" for row in model.labels_)
 
 
@@ -350,7 +350,7 @@ def test_dev_accuracy_is_measured_under_the_rules():
     assert model.path_[chosen(model)]["dev_accuracy"] == best
     soft = Trust.of(CITATIONS, [LABELLED, dev], model.classes_).weighted(40 / np.sqrt(N))
     assert_allclose(best, model.score(*dev, rules=soft), rtol=0, atol=0.01)  # a narrower search
-    assert best > model.score(*dev)
+    assert best > model.score(*dev, rules=False)
 
 
 def test_known_mistakes_are_wrong_labels_and_broken_rules():
@@ -358,10 +358,8 @@ def test_known_mistakes_are_wrong_labels_and_broken_rules():
     rules.append({"proportion": {"title": (0.1, 0.4)}, "level": "instance", "unit": "fraction", "weight": 9})
     made = Rules([StartsWith("author", weight=9), Words(["of"], are="title", weight=9), Proportion(**rules[2])])
     model = on_citations({"rules": made, "select": "last"})
-    found = model.predict(UNLABELLED)
-    wrong = sum(
-        a != b for g, p in zip(LABELLED[1], model.predict(LABELLED[0]), strict=True) for a, b in zip(g, p, strict=True)
-    )
+    found, learned = (model.predict(X, rules=False) for X in (UNLABELLED, LABELLED[0]))
+    wrong = sum(a != b for g, p in zip(LABELLED[1], learned, strict=True) for a, b in zip(g, p, strict=True))
     broken = sum(sum(brute_rules.violations(brute_rules.complete(r), UNLABELLED, found, model.classes_)) for r in rules)
     assert broken > 0
     assert_allclose(model.path_[-1]["mistakes"], wrong / N + broken / len(UNLABELLED), rtol=ROUNDING, atol=0)
@@ -371,8 +369,8 @@ def test_breaches_of_functions_are_known_mistakes():
     rules = Rules([Function(long_titles, high=0.0, weight=0.01), Function(long_titles, level="corpus", high=0.0)])
     model = fit(*LABELLED, pool=UNLABELLED[:10], params={"rules": rules, "rounds": 1})
     start = SSVM(C=model.C_, tol=START_TOL, features=SHORT["features"]).fit(*LABELLED)
-    broken = sum(row.count("title") > 12 for row in start.predict(UNLABELLED[:10]))
-    wrong = (1 - start.score(*LABELLED)) * sum(map(len, LABELLED[0]))
+    broken = sum(row.count("title") > 12 for row in start.predict(UNLABELLED[:10], rules=False))
+    wrong = (1 - start.score(*LABELLED, rules=False)) * sum(map(len, LABELLED[0]))
     assert broken > 0
     assert model.path_[0]["mistakes"] == pytest.approx(broken / 10 + wrong / N)
 
@@ -392,7 +390,7 @@ def test_unlabelled_data_that_hurts_is_left_alone():
     with_dev = fit(*LABELLED, pool=UNLABELLED, dev=HELD_OUT, params=params)
     assert chosen(with_dev) == 0
     last = fit(*LABELLED, pool=UNLABELLED, params={**params, "select": "last"})
-    assert last.score(*HELD_OUT) < alone.score(*HELD_OUT) - 0.2
+    assert last.score(*HELD_OUT, rules=False) < alone.score(*HELD_OUT) - 0.2
 
 
 # ---- what it says
@@ -465,9 +463,9 @@ def test_what_is_saved_comes_back(fitted, tmp_path):
     assert again.model_.rules == fitted.model_.rules
     same_weights(again, fitted)
     some = HELD_OUT[0][:10]
-    under = fitted.predict(some, rules=True)
-    assert again.predict(some, rules=True) == under
-    assert under != fitted.predict(some) == again.predict(some)
+    under = fitted.predict(some)
+    assert again.predict(some) == under
+    assert under != fitted.predict(some, rules=False) == again.predict(some, rules=False)
     again.begins = fitted.begins
     same_weights(again.fit(*LABELLED, pool=UNLABELLED), fitted)
 

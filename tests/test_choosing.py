@@ -171,11 +171,12 @@ def test_a_grid_search_with_several_scorers():
 def test_a_scorer_under_rules():
     rules = Rules.from_file("citations")
     model = HMM(rules=rules)
-    found = cross_validate(model, DEV.tokens, DEV.labels, cv=2, scoring=scorer(rules=True), return_estimator=True)
+    found = cross_validate(model, DEV.tokens, DEV.labels, cv=2, scoring=scorer(), return_estimator=True)
     held = slice(0, 6)
-    assert found["test_score"][0] == found["estimator"][0].score(DEV.tokens[held], DEV.labels[held], rules=True)
-    with pytest.raises(ParameterError, match="fitted without rules"):
-        scorer(rules=True)(SSVM(**SMALL).fit(TRAIN.tokens, TRAIN.labels), *PAIR)
+    first = found["estimator"][0]
+    under, free = (first.score(DEV.tokens[held], DEV.labels[held], rules=on) for on in (True, False))
+    assert found["test_score"][0] == under != free == scorer(rules=False)(first, DEV.tokens[held], DEV.labels[held])
+    assert cross_val_score(model, DEV.tokens, DEV.labels, cv=2)[0] == under
 
 
 def test_scorers_travel_to_other_processes():

@@ -12,7 +12,7 @@ from matching_cases import matching_cases, random_case
 from semistruct import CRF, SSVM, Rules, make_citations
 from semistruct.chain.inference import ChainWeights, token_margins
 from semistruct.cli import main
-from semistruct.errors import DataError, ParameterError
+from semistruct.errors import DataError
 from semistruct.rules import AtMostOnce, EndsWith
 from semistruct.search.best import find_best, find_margins
 from strategies import batches, dense, seeds
@@ -145,8 +145,6 @@ def test_confidence_follows_the_rules_that_prediction_obeys():
     for row, wanted in zip(model.confidence(X, rules=model.model_.rules), under, strict=True):
         assert_allclose(row, wanted, rtol=0, atol=1e-9)
     assert_allclose(least, model.decision_function(X, rules=True)[:, 1], rtol=1e-9, atol=1e-5)
-    with pytest.raises(ParameterError, match="fitted without rules"):
-        SSVM().fit(data.tokens, data.labels).confidence(X, rules=True)
 
 
 @pytest.mark.parametrize("option", [[], ["--no-rules"]])
@@ -167,6 +165,6 @@ def test_a_model_with_probabilities_counts_rules_too():
     data = make_citations(12)
     model = CRF(rules=Rules([EndsWith("author", weight="hard")])).fit(data.tokens, data.labels)
     X = data.tokens[:3]
-    labels = model.predict(X, rules=True)
-    for under, alone in zip(model.confidence(X, rules=True), model.confidence(X, labels), strict=True):
+    labels = model.predict(X)
+    for under, alone in zip(model.confidence(X), model.confidence(X, labels, rules=False), strict=True):
         assert alone[-1] < 0.5 < under[-1]

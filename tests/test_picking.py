@@ -148,7 +148,7 @@ def test_doubt_is_a_number_of_labels(few, pool, model):
         expected = sum(1 - curve(np.log(chance / (1 - chance))) for chance in likely)
         assert_allclose(signals.doubt[i], 0.0 if i % 2 else expected, rtol=1e-6)
     ruled = Signals.of(model, pool, np.arange(40), None)
-    plain = model.predict(pool)
+    plain = model.predict(pool, rules=False)
     for i, row in enumerate(ruled.labels):
         assert ruled.changed[i] == sum(a != b for a, b in zip(row, plain[i], strict=True))
         assert 0 <= ruled.doubt[i] <= len(row)

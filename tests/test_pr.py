@@ -118,7 +118,8 @@ def test_real_rules_help_and_do_not_raise_the_objective(method):
     for T in {row.get("T") for row in model.history_}:
         values = [row["objective"] for row in model.history_ if row.get("T") == T]
         assert all(b <= a * (1 + 1e-4) for a, b in pairwise(values)), values  # as exact as projections are
-    assert model.score(*HELD_OUT) > CRF(**FEATURES).fit(*LABELLED).score(*HELD_OUT) + 0.02  # measured: 0.05
+    alone = CRF(**FEATURES).fit(*LABELLED)
+    assert model.score(*HELD_OUT, rules=False) > alone.score(*HELD_OUT) + 0.02  # measured: 0.05
 
 
 # ---- annealing
@@ -181,7 +182,7 @@ def test_a_label_without_examples_is_learned_from_a_rule(method):
     model = fit(method, pool=pool, params={"rules": rules, "select": "last"})
     assert model.classes_ == ["author", "date", "pages", "title"]
     assert all(row[-2] == "pages" for row in model.labels_)
-    assert model.predict([["Curry", "pp", "7"]])[0][1] == "pages"
+    assert model.predict([["Curry", "pp", "7"]], rules=False)[0][1] == "pages"
 
 
 @pytest.mark.parametrize("method", BOTH)

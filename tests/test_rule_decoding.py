@@ -50,7 +50,7 @@ def fitted(*rules, labels=None, dev=None, **options):
 def every_labelling(estimator, tokens):
     """{labelling: score} without rules."""
     n = len(estimator.classes_) ** len(tokens)
-    return {tuple(labels): score for labels, score in estimator.predict([tokens], n_best=n)[0]}
+    return {tuple(labels): score for labels, score in estimator.predict([tokens], rules=False, n_best=n)[0]}
 
 
 def ranked(estimator, tokens, rules):
@@ -112,12 +112,16 @@ def test_there_may_be_fewer_labellings_than_wanted():
         assert sorted(y for y, _ in found) == [["author"], ["date"], ["title"]]
 
 
-def test_rules_change_predictions_only_if_they_are_asked_for():
-    estimator = fitted(StartsWith("title", weight="hard"))
-    assert estimator.predict(X) == SSVM(features=["word"]).fit(X, Y).predict(X) == Y
-    assert [row[0] for row in estimator.predict(X, rules=True)] == ["title"] * 4
-    assert estimator.score(X, Y) == 1.0
-    assert estimator.score(X, Y, rules=True) < 1.0
+def test_a_model_obeys_its_rules_unless_told_not_to():
+    """Whatever it is asked; a model without rules has none to obey."""
+    estimator, free = fitted(StartsWith("title", weight="hard")), SSVM(features=["word"]).fit(X, Y)
+    assert [row[0] for row in estimator.predict(X)] == ["title"] * 4
+    assert [best[0][0][0] for best in estimator.predict(X, n_best=2)] == ["title"] * 4
+    assert estimator.predict(X, rules=False) == free.predict(X) == free.predict(X, rules=True) == Y
+    assert estimator.score(X, Y, rules=False) == 1.0 > estimator.score(X, Y)
+    for ask in (estimator.decision_function, partial(estimator.confidence, by="sequence")):
+        found, ruled, plain = (np.array(ask(X, **options)) for options in ({}, {"rules": True}, {"rules": False}))
+        assert found.tolist() == ruled.tolist() != plain.tolist()
 
 
 def test_rules_can_come_with_the_question():
@@ -182,27 +186,16 @@ def test_pieces_do_not_matter(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"rules": True}, "rules=True, but the model was fitted without rules"),
         ({"corpus": True}, "corpus=True needs rules"),
         ({"rules": Rules([StartsWith("title")]), "corpus": True, "n_best": 2}, "cannot be combined with n_best"),
         ({"rules": Rules([StartsWith("titel")])}, "unknown label 'titel'; did you mean 'title'"),
     ],
-    ids=["no rules", "corpus", "n_best", "label"],
+    ids=["corpus", "n_best", "label"],
 )
 def test_what_cannot_be_asked(options, complaint):
     estimator = SSVM(features=["word"]).fit(X, Y)
     with pytest.raises(ParameterError, match=complaint):
         estimator.predict(NEW, **options)
-
-
-def test_constraints_true_is_refused_everywhere():
-    estimator = SSVM(features=["word"]).fit(X, Y)
-    for ask in (
-        lambda: estimator.decision_function(NEW, rules=True),
-        lambda: estimator.score(X, Y, rules=True),
-    ):
-        with pytest.raises(ParameterError, match="fitted without rules"):
-            ask()
 
 
 CLASHING = [
@@ -457,7 +450,7 @@ def test_labels_can_be_declared_with_the_rules():
     estimator = fitted(Words("1950", are="note", weight="hard"), labels=["note", "pages"])
     assert estimator.classes_ == ["author", "date", "note", "pages", "title"]
     assert estimator.predict(X[3:], rules=True)[0][-1] == "note"
-    assert estimator.predict(X) == Y
+    assert estimator.predict(X, rules=False) == Y
 
 
 def test_rules_about_labels_that_nobody_declared():

@@ -61,7 +61,7 @@ def suggest(
         estimator = model
     labels = (rules or Rules([])).all_labels({*chain.from_iterable(labelled), *estimator.classes_})
     show("labelling the pool")
-    labelled_by_model = estimator.predict(free)
+    labelled_by_model = estimator.predict(free, rules=False)
     margins = [one.token for one in estimator.model_.sureness(free, labelled_by_model, estimator.n_jobs)]
     seen = Seen(X, labelled, free, labelled_by_model, margins, labels)
     show("looking for rules")

@@ -95,10 +95,10 @@ class Scorer:
         return rank(standing(y, estimator.predict(X, rules=self.rules), self.metric), self.metric)[0]
 
 
-def scorer(metric: str = "token", *, rules: bool = False) -> Scorer:
+def scorer(metric: str = "token", *, rules: bool = True) -> Scorer:
     """A scorer for `scoring=` of scikit-learn: "token" or "sequence" accuracy, or F1 of a "span".
 
-    rules  label under the rules of the model
+    rules  label under the rules of the model, if it has any
 
     >>> from sklearn.model_selection import cross_val_score
     >>> from semistruct import SSVM, make_citations, scorer

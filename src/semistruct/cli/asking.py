@@ -48,7 +48,7 @@ class Alone:
     model: Any
 
     def predict(self, X: list[Any], *, rules: Any, corpus: bool = False, n_best: int | None = None) -> list[Any]:
-        obeyed = None if rules is False else rules
+        obeyed = self.model.rules_to_obey(rules)
         if n_best is None:
             return self.model.predict(X, 1, obeyed, corpus)
         return self.model.predict_k(X, n_best, 1, obeyed)

@@ -56,7 +56,7 @@ def predict(
     obeyed = estimator.model_.rules_to_obey(rules)
     promise, split = None, Split(accepting.by, scheme_of(estimator.classes_))
     if accepting.accept is not None:
-        promise = estimator.promise(accepting.accept, by=accepting.by, rules=obeyed is not None and rules)
+        promise = estimator.promise(accepting.accept, by=accepting.by, rules=rules)
     options = replace(reading.cutting(estimator.tokens_), scheme=None).options()
     first = _opened(inputs[0], options)
     streams = chain([(inputs[0], first)], ((path, _opened(path, options)) for path in inputs[1:]))

@@ -161,8 +161,7 @@ class _Part:
             model.fit(*self.pairs(which), **({} if supervised else {"pool": unlabelled}))
         if model.stop_ == "interrupted":
             raise KeyboardInterrupt
-        rules = model.model_.rules is not None  # given, or suggested by the labels
-        return model, scorer(self.given["metric"], rules=rules)(model, *self.pairs(self.held))
+        return model, scorer(self.given["metric"])(model, *self.pairs(self.held))
 
     def picked(self, which: Sequence[int], model: Any) -> list[int]:
         """Those that `pick` would label next."""

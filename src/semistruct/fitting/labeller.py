@@ -94,11 +94,11 @@ class SequenceLabeller(BaseEstimator):
         return list(self.model_.labels)
 
     def predict(
-        self, X: Sequence[Any], *, rules: bool | Rules = False, corpus: bool = False, n_best: int | None = None
+        self, X: Sequence[Any], *, rules: bool | Rules = True, corpus: bool = False, n_best: int | None = None
     ) -> list[Any]:
         """The labels of each sequence; with n_best=k a list of (labels, score) pairs for each, best first.
 
-        rules   Rules, whose instance rules are obeyed; True: those that the model was fitted with
+        rules   True: the instance rules of the model are obeyed, if it has any; Rules: these instead; False: none
         corpus  obey the corpus rules too, where X is the corpus
         """
         obeyed, X = self._to_obey(rules), sequences(X)
@@ -112,7 +112,7 @@ class SequenceLabeller(BaseEstimator):
             raise ParameterError(f"n_best={quoted(n_best)}: n_best must be {N_BEST.words}")
         return self.model_.predict_k(X, n_best, self.n_jobs, obeyed)
 
-    def decision_function(self, X: Sequence[Any], *, rules: bool | Rules = False) -> np.ndarray:
+    def decision_function(self, X: Sequence[Any], *, rules: bool | Rules = True) -> np.ndarray:
         """(n, 2): the score of the predicted labelling and its margin over the runner-up."""
         obeyed = self._to_obey(rules)
         return self.model_.margins(sequences(X), self.n_jobs, obeyed)
@@ -122,7 +122,7 @@ class SequenceLabeller(BaseEstimator):
         X: Sequence[Any],
         y: Sequence[Sequence[str]] | None = None,
         *,
-        rules: bool | Rules = False,
+        rules: bool | Rules = True,
         by: str = "token",
     ) -> list[Any]:
         """How likely labels are right, between 0 and 1: those of y, by default the labels it predicts.
@@ -138,7 +138,7 @@ class SequenceLabeller(BaseEstimator):
         return [getattr(one, by) for one in self.sureness(X, y, rules=rules)]
 
     def sureness(
-        self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, *, rules: bool | Rules = False
+        self, X: Sequence[Any], y: Sequence[Sequence[str]] | None = None, *, rules: bool | Rules = True
     ) -> list[Scores]:
         """`confidence` at all three levels, for each sequence an object with `token`, `block` and `sequence`."""
         obeyed = self._to_obey(rules)
@@ -150,11 +150,11 @@ class SequenceLabeller(BaseEstimator):
             for one in found
         ]
 
-    def promise(self, level: float, *, by: str = "sequence", rules: bool | Rules = False) -> Promise:
+    def promise(self, level: float, *, by: str = "sequence", rules: bool | Rules = True) -> Promise:
         """What it takes to accept answers of which at least the share `level` is right.
 
         by     "sequence": whole sequences, or "field": blocks
-        rules  False, or True for those of the model
+        rules  True: those of the model, if it has any; False: none
 
         A ParameterError tells why if the labels that were held out do not support such a promise.
         """
@@ -164,7 +164,7 @@ class SequenceLabeller(BaseEstimator):
         return Promise.of(self._standing(obeyed), level, by)
 
     def accept(
-        self, X: Sequence[Any], promise: Promise | float, *, by: str = "sequence", rules: bool | Rules = False
+        self, X: Sequence[Any], promise: Promise | float, *, by: str = "sequence", rules: bool | Rules = True
     ) -> Accepted:
         """The labels of each sequence, and which of them are sure; see `promise`, of which a level is enough."""
         made = promise if isinstance(promise, Promise) else self.promise(promise, by=by, rules=rules)
@@ -179,7 +179,7 @@ class SequenceLabeller(BaseEstimator):
         known = self.model_.calibration or Calibration.unlearned(self.probabilistic)
         return known.of(obeyed is not None)
 
-    def _labelled(self, X: Any, y: Any, rules: bool | Rules = False) -> tuple[list[Any], list[Any]]:
+    def _labelled(self, X: Any, y: Any, rules: bool | Rules) -> tuple[list[Any], list[Any]]:
         """X and y as lists, where the model knows all labels of y; None for y stands for what it predicts."""
         if y is None:
             X = sequences(X)
@@ -193,8 +193,8 @@ class SequenceLabeller(BaseEstimator):
             raise DataError(f"the model does not know the label {quoted(label)}; it has {known}")
         return X, y
 
-    def score(self, X: Sequence[Any], y: Sequence[Any], *, rules: bool | Rules = False) -> float:
-        """Token accuracy."""
+    def score(self, X: Sequence[Any], y: Sequence[Any], *, rules: bool | Rules = True) -> float:
+        """Token accuracy of what `predict` finds, which is what `semistruct evaluate` reports."""
         check_is_fitted(self, "model_")
         X, y = check_data(X, y, "input")
         return metrics.token_accuracy(y, self.predict(X, rules=rules))
@@ -236,8 +236,6 @@ class SequenceLabeller(BaseEstimator):
         check_is_fitted(self, "model_")
         if not isinstance(rules, bool | Rules):
             raise ParameterError(f"rules={quoted(rules)}: must be True, False or {params.rules.words}")
-        if rules is True and self.model_.rules is None:
-            raise ParameterError("rules=True, but the model was fitted without rules")
         return self.model_.rules_to_obey(rules)
 
     def save(self, path: str | os.PathLike[str], *, card: dict[str, Any] | None = None) -> None:

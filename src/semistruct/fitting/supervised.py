@@ -46,7 +46,7 @@ class SupervisedMethod(SequenceLabeller):
     Parameters
     ----------
     features : a feature set ("default", "paper") or a list of templates; unused if X already holds features
-    rules : Rules; they do not change what is learned, but `predict(X, rules=True)` obeys them, hard
+    rules : Rules; they do not change what is learned, but `predict` obeys them, hard
         ones always and others as far as `semistruct.fitting.trust` makes them weigh
     metric : what C and the weights of rules are chosen by, on dev data or by cross-validation: "token" or "sequence"
         accuracy, or F1 of a "span"; token accuracy decides among equals

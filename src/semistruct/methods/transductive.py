@@ -51,8 +51,8 @@ class TransductiveSSVM(MarginPath):
     C_u : weight of the whole pool, relative to that of all labelled data:  c = C_u C n / m
     mu : how much the bits of predictions are to agree with v; up to mu = 1 all v are 1
     rule_features : also learn steps after punctuation apart from others (the template steps(punctuation)), as the
-        published "I" does.  Its other feature, whether the rules about blocks hold, is what `predict(X,
-        rules=True)` adds to the score, with the weight that is best on dev data.
+        published "I" does.  Its other feature, whether the rules about blocks hold, is what `predict` adds to the
+        score, with the weight that is best on dev data.
     rounds : the largest number of turns; stops early when the objective no longer changes
     others : those of `MarginPath`
 

@@ -41,14 +41,14 @@ class Signals:
         """Of the sequences X[i] for i in `asked`, under the rules given or those of the model."""
         model, some = estimator.model_, [X[i] for i in asked]
         obeyed = rules if rules is not None else model.rules
-        plain = estimator.predict(some)
+        plain = estimator.predict(some, rules=False)
         proposed = plain if obeyed is None else estimator.predict(some, rules=obeyed)
         number = {label: y for y, label in enumerate(model.labels)}
         labels: list[Labels] = [[] for _ in X]
         doubt, changed, has = np.zeros(len(X)), np.zeros(len(X)), np.zeros((len(X), len(number)), bool)
         first = starts(np.array([len(x) for x in X], np.int64))
         wrong = np.zeros(first[-1])
-        sure = estimator.confidence(some, proposed)
+        sure = estimator.confidence(some, proposed, rules=False)
         for i, row, before, chance in zip(asked.tolist(), proposed, plain, sure, strict=True):
             codes = [number[label] for label in row]
             labels[i], has[i, codes] = row, True

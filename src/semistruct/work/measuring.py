@@ -37,7 +37,7 @@ def look(X: list[Any], y: list[Any], pool: list[Any], rules: Rules, C: float | N
         rest = [i for k, i in enumerate(order) if k % folds != fold]
         model = _fitted([X[i] for i in rest], [y[i] for i in rest], pool, rules, C, tell)
         held_X, held_y = [X[i] for i in held], [y[i] for i in held]
-        labels = model.predict(held_X, rules=True)
+        labels = model.predict(held_X)
         for i, row, values in zip(held, labels, model.confidence(held_X, labels), strict=True):
             found[i], sure[i] = row, float(values.min())
         usable = Rules([rule for rule in rules if rule.all_mentioned() <= set(model.classes_)], model.classes_)

@@ -123,7 +123,7 @@ def labels_of(estimator: SequenceLabeller, X: list[Any]) -> list[dict[str, Any]]
     """For each sequence the labels under the rules, how sure the model is of each, and the rules that they break."""
     model = estimator.model_
     with hearing():
-        labels = estimator.predict(X, rules=model.rules is not None)
+        labels = estimator.predict(X)
         sure = estimator.confidence(X, labels)
         broken: list[list[str]] = [[] for _ in X]
         if model.rules is not None and len(model.rules):
