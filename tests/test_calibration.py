@@ -3,6 +3,7 @@
 import json
 import zipfile
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from semistruct.calibration.promises import CONFIDENCE, Record, keeps, needed
 from semistruct.calibration.reliability import by_chance, calibration_error, coverage, reliability
 from semistruct.errors import ModelError, ParameterError
 from semistruct.fitting.calibrating import ONE_PART, PARTS, parts_of
-from semistruct.labels import spans
+from semistruct.labels import Span, spans
 from semistruct.methods.ssvm import BRIEF_GAP, BRIEF_PASSES
 from semistruct.rules import AtMostOnce, StartsWith, Words
 from strategies import random_problem, seeds
@@ -96,12 +97,67 @@ def test_blocks_of_gold_labels_that_are_written_otherwise():
     assert blocks_of(["B-a", "I-a"], "bio") == blocks_of(["a", "a"], "bio") == spans(["a", "a"])
 
 
+# levels ---------------------------------------------------------------------------------------------------------
+
+
+def check_order(found, blocks):
+    """sequence <= block <= token."""
+    for p, one in zip(found.block, blocks, strict=True):
+        assert found.sequence <= p <= found.token[one.start : one.end].min()
+    assert found.sequence <= found.token.min()
+
+
+@settings(deadline=None, max_examples=100)
+@given(seeds, st.integers(1, 12), st.sampled_from(KINDS))
+def test_the_parts_are_never_less_likely_right_than_the_whole(seed, n, kind):
+    rng = np.random.default_rng(seed)
+    curves = {level: Curve(*rng.normal(size=2) * [2, 0] + [0, rng.exponential()], kind) for level in LEVELS}
+    edges = np.flatnonzero(rng.random(n + 1) < 0.5)
+    blocks = [Span("a", a, b) for a, b in pairwise(edges) if rng.random() < 0.7]
+    scores = Scores(rng.normal(size=n) * 4, rng.normal(size=len(blocks)) * 4, float(rng.normal() * 4))
+    found = Standing(kind, curves, {}).probabilities(scores, blocks)
+    check_order(found, blocks)
+    assert found.sequence == curves["sequence"](scores.sequence)
+    for level in ("token", "block"):
+        alone, now = curves[level](getattr(scores, level)), getattr(found, level)
+        assert (now >= alone).all()
+        assert {*now} <= {*alone, *found.block, found.sequence}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_sequences_tell_of_tokens_does_not_make_them_too_sure(kind):
+    """Scores of tokens are worth little here and those of sequences much; the curve of tokens knows of these."""
+    rng = np.random.default_rng(0)
+
+    def drawn(n):
+        rows = []
+        for _ in range(n):
+            whole = rng.random() < 0.5
+            right = [True] * 6 if whole else [bool(hit) for hit in rng.random(6) < 0.4]
+            scores = Scores(rng.normal(size=6) + 1, np.zeros(0), float(rng.normal() + (4 if whole else -4)))
+            rows.append((scores, ["O"] * 6, ["O" if hit else "B-a" for hit in right]))
+        return zip(*rows, strict=True)
+
+    standing = Standing.of(kind, False, [cases(*drawn(2000), "bio")])
+    scores, found, gold = drawn(2000)
+    sure = cases([standing.probabilities(one, []) for one in scores], found, gold, "bio")
+    for level in ("token", "sequence"):
+        one = sure[level]
+        assert calibration_error(reliability(one.score, one.right)) < 0.03
+    assert_allclose(sure["token"].score.mean(), sure["token"].right.mean(), rtol=0, atol=0.01)
+
+
 # promises -------------------------------------------------------------------------------------------------------
 
 
-def record_of(score, right, owner=None):
-    score, right = np.asarray(score, float), np.asarray(right, bool)
-    return Record.of(Cases(score, right, np.arange(len(score)) if owner is None else owner), Curve(1, 1, MARGINS))
+def alone(score, right, owner=None):
+    """Cases that are parts of nothing."""
+    score, outside = np.asarray(score, float), np.full(len(score), -np.inf)
+    return Cases(score, np.asarray(right, bool), np.arange(len(score)) if owner is None else owner, outside, outside)
+
+
+def record_of(score, right):
+    return Record.of(alone(score, right), Curve(1, 1, MARGINS))
 
 
 @settings(deadline=None, max_examples=60)
@@ -156,7 +212,7 @@ def test_answers_that_are_alike_count_less():
     right = np.repeat(rng.random(50) < 0.9, 8)
     owner = np.repeat(np.arange(50), 8)
     score = rng.random(400)
-    alike = Record.of(Cases(score, right, owner), Curve(2.2, 0, MARGINS))
+    alike = Record.of(alone(score, right, owner), Curve(2.2, 0, MARGINS))
     assert alike.likeness == pytest.approx(8 * (1 + 2 * np.sqrt(2 / 50)), rel=0.01)
     assert record_of(score, right).likeness == 1
 
@@ -218,6 +274,7 @@ def test_probabilities_of_all_methods(models, name):
             assert len(row) == len(y)
             assert len(own) == len(spans(y))
             assert all(0 <= value <= 1 for value in (*row, *own, p))
+            check_order(Scores(row, own, p), spans(y))
 
 
 @pytest.mark.parametrize("name", ["ssvm", "crf", "annealed"])
@@ -345,7 +402,7 @@ def test_the_level_is_checked(models):
 
 
 def test_too_many_mistakes_for_a_promise():
-    half = Cases(np.arange(400.0), np.arange(400) % 2 > 0, np.arange(400))
+    half = alone(np.arange(400.0), np.arange(400) % 2 > 0)
     standing = Standing.of(MARGINS, False, [dict.fromkeys(LEVELS, half)])
     model = SSVM().fit(TRAIN.tokens[:2], TRAIN.labels[:2])
     model.model_ = replace(model.model_, calibration=Calibration("dev data", standing))

@@ -142,11 +142,9 @@ def test_what_the_model_learned_from_is_not_picked(few, pool, model):
 def test_doubt_is_a_number_of_labels(few, pool, model):
     probable = CRF(n_jobs=1).fit(few.tokens, few.labels)
     asked, labels = np.arange(0, 40, 2), probable.predict(pool)
-    signals, curve = Signals.of(probable, pool, asked, None), probable.model_.calibration.plain.curves["token"]
-    for i, (row, chances) in enumerate(zip(labels, probable.model_.marginals(pool), strict=True)):
-        likely = [chances[t, probable.classes_.index(label)] for t, label in enumerate(row)]
-        expected = sum(1 - curve(np.log(chance / (1 - chance))) for chance in likely)
-        assert_allclose(signals.doubt[i], 0.0 if i % 2 else expected, rtol=1e-6)
+    signals = Signals.of(probable, pool, asked, None)
+    for i, chances in enumerate(probable.confidence(pool, labels, rules=False)):
+        assert_allclose(signals.doubt[i], 0.0 if i % 2 else sum(1 - chances), rtol=1e-6)
     ruled = Signals.of(model, pool, np.arange(40), None)
     plain = model.predict(pool, rules=False)
     for i, row in enumerate(ruled.labels):

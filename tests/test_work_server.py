@@ -14,8 +14,10 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
 
-from semistruct import SSVM, make_citations, read
+from semistruct import SSVM, Rules, load, make_citations, read
 from semistruct.formats import FORMATS
+from semistruct.rules import EndsWith
+from semistruct.tokens import GIVEN, UNCUT
 from semistruct.work import guard as guarding
 from semistruct.work.app import bench_app, model_app
 from semistruct.work.crew import CancelledTask, Worker, WorkError
@@ -296,6 +298,33 @@ def test_without_a_model_there_are_no_labels(client):
 
 
 # ---- a model as a service
+
+
+def test_a_service_tells_how_likely_its_own_answers_are_right(tmp_path):
+    """Under the rules, as they were found."""
+    data = make_citations(12)
+    rules = Rules([EndsWith("author", weight="hard")])
+    SSVM(features=["word", "shape"], rules=rules).fit(data.tokens, data.labels).save(tmp_path / "m")
+    model, X = load(tmp_path / "m"), make_citations(5, seed=1).tokens
+    with serving(model_app(tmp_path / "m")) as client:
+        found = client.good("POST", "/api/predict", {"tokens": X})["sequences"]
+    assert [one["labels"] for one in found] == model.predict(X)
+    wanted = [[round(p, 2) for p in row.tolist()] for row in model.confidence(X)]
+    assert [one["confidence"] for one in found] == wanted
+    assert wanted != [[round(p, 2) for p in row.tolist()] for row in model.confidence(X, model.predict(X), rules=False)]
+
+
+def test_a_service_refuses_text_as_the_command_does(tmp_path):
+    """If the tokens that the model learned from do not tell how text is cut."""
+    X, y = [["New York", "1936"], ["A. B.", "1937"]], [["place", "date"], ["place", "date"]]
+    model = SSVM(features=["word"]).fit(X, y)
+    assert model.tokens_ == GIVEN
+    model.save(tmp_path / "m")
+    with serving(model_app(tmp_path / "m")) as client:
+        assert UNCUT in client.problem("POST", "/api/predict", {"texts": ["New York 1936"]})
+        assert UNCUT in client.problem("POST", "/api/predict/file?name=a.txt", data=b"New York 1936")
+        found = client.good("POST", "/api/predict", {"tokens": X})["sequences"]
+        assert [one["labels"] for one in found] == y
 
 
 def test_a_model_is_served(tmp_path):

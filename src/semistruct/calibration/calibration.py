@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from semistruct.calibration.cases import LEVELS, Cases
+from semistruct.calibration.cases import LEVELS, Cases, Scores, spread
 from semistruct.calibration.curves import KINDS, LARGEST, LOG_ODDS, MARGINS, PRIORS, Curve, fit
 from semistruct.calibration.promises import Record
+from semistruct.labels import Span
 
 ACCEPTED_BY = {"sequence": "sequence", "field": "block"}
 """What can be accepted, and the level of it."""
+TIMES = 3  # that the curve of tokens is fitted again to the tokens that it decides about
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,25 @@ class Standing:
     def of(cls, kind: str, ruled: bool, parts: Iterable[dict[str, Cases]]) -> Standing:
         """From cases by level, in parts whose sequences are numbered each from 0."""
         joined = _joined(list(parts))
-        curves = {level: fit(one.score, one.right, kind, PRIORS[kind, ruled, level]) for level, one in joined.items()}
+        priors = {level: PRIORS[kind, ruled, level] for level in LEVELS}
+        curves = {level: fit(one.score, one.right, kind, priors[level]) for level, one in joined.items()}
+        tokens, least = joined["token"], _least(joined["token"], curves)
+        for _ in range(TIMES):
+            own = curves["token"](tokens.score) > least
+            curves["token"] = fit(tokens.score[own], tokens.right[own], kind, priors["token"])
         records = {level: Record.of(joined[level], curves[level]) for level in ACCEPTED_BY.values()}
         return cls(kind, curves, records)
+
+    def probabilities(self, scores: Scores, blocks: Sequence[Span]) -> Scores:
+        """How likely the labels with these scores and blocks are right: tokens, blocks and all of them.
+
+        A block is at least as likely right as its sequence, and a token as its block: where the larger part has a
+        score that speaks for more, it says what the score of the smaller part alone does not.
+        """
+        sequence = float(self.curves["sequence"](scores.sequence))
+        block = np.maximum(self.curves["block"](scores.block), sequence)
+        least = spread(block, blocks, len(scores.token), sequence)
+        return Scores(np.maximum(self.curves["token"](scores.token), least), block, sequence)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -101,5 +119,13 @@ def _joined(parts: list[dict[str, Cases]]) -> dict[str, Cases]:
             np.clip(np.concatenate([np.zeros(0), *(one.score for one in found)]), -LARGEST, LARGEST),
             np.concatenate([np.zeros(0, bool), *(one.right for one in found)]),
             np.concatenate([np.zeros(0, np.int64), *(one.owner + k for one, k in zip(found, first, strict=False))]),
+            np.concatenate([np.zeros(0), *(one.block for one in found)]),
+            np.concatenate([np.zeros(0), *(one.sequence for one in found)]),
         )
     return out
+
+
+def _least(cases: Cases, curves: dict[str, Curve]) -> np.ndarray:
+    """How likely each case is right at least, as its block or its sequence is so likely right as a whole."""
+    block = np.where(cases.block == -np.inf, 0.0, curves["block"](cases.block))
+    return np.maximum(block, curves["sequence"](cases.sequence))

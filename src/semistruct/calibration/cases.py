@@ -17,6 +17,7 @@ LEVELS = ("token", "block", "sequence")
 SOFTNESS = 0.5  # of the least margin: a few that are nearly as small count for something
 
 Row = Sequence[str | None]
+Case = tuple[float, bool, int, float, float]
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,16 @@ def soft_least(values: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Cases:
-    """Answers at one level: their scores, whether they are right, and the numbers of their sequences."""
+    """Answers at one level: their scores, whether they are right, and the numbers of their sequences.
+
+    block, sequence  the scores of the block and of the sequence that each is a part of, -inf where there is none
+    """
 
     score: np.ndarray
     right: np.ndarray
     owner: np.ndarray
+    block: np.ndarray
+    sequence: np.ndarray
 
     def __len__(self) -> int:
         return len(self.score)
@@ -56,24 +62,35 @@ class Cases:
 
 def cases(scores: Sequence[Scores], found: Sequence[Row], gold: Sequence[Row | None], scheme: str) -> dict[str, Cases]:
     """The answers whose truth is known, by level: tokens with a gold label, and all else in complete sequences."""
-    rows: dict[str, list[tuple[float, bool, int]]] = {level: [] for level in LEVELS}
+    rows: dict[str, list[Case]] = {level: [] for level in LEVELS}
     for i, (own, labels, truth) in enumerate(zip(scores, found, gold, strict=True)):
         if truth is None:
             continue
         equal = [y == z for y, z in zip(truth, labels, strict=True)]
         known = [t for t, y in enumerate(truth) if y is not None]
-        rows["token"] += [(float(own.token[t]), equal[t], i) for t in known]
+        blocks = blocks_of(labels, scheme)
+        block, whole = spread(own.block, blocks, len(labels), -np.inf), own.sequence
+        rows["token"] += [(float(own.token[t]), equal[t], i, float(block[t]), whole) for t in known]
         if len(known) == len(truth):
             wanted = set(blocks_of(truth, scheme))
-            blocks = blocks_of(labels, scheme)
-            rows["block"] += [(float(s), one in wanted, i) for s, one in zip(own.block, blocks, strict=True)]
-            rows["sequence"].append((own.sequence, all(equal), i))
+            scored = zip(own.block, blocks, strict=True)
+            rows["block"] += [(float(score), one in wanted, i, -np.inf, whole) for score, one in scored]
+            rows["sequence"].append((whole, all(equal), i, -np.inf, -np.inf))
     return {level: _cases(found) for level, found in rows.items()}
 
 
-def _cases(rows: list[tuple[float, bool, int]]) -> Cases:
-    score, right, owner = zip(*rows, strict=True) if rows else ((), (), ())
-    return Cases(np.array(score, float), np.array(right, bool), np.array(owner, np.int64))
+def _cases(rows: list[Case]) -> Cases:
+    score, right, owner, block, sequence = zip(*rows, strict=True) if rows else ((),) * 5
+    numbers = (np.array(one, float) for one in (block, sequence))
+    return Cases(np.array(score, float), np.array(right, bool), np.array(owner, np.int64), *numbers)
+
+
+def spread(values: np.ndarray, blocks: Sequence[Span], n: int, outside: float) -> np.ndarray:
+    """The values of blocks at each of n tokens, `outside` where no block is."""
+    out = np.full(n, outside)
+    for value, one in zip(values, blocks, strict=True):
+        out[one.start : one.end] = value
+    return out
 
 
 def blocks_of(labels: Row, scheme: str) -> list[Span]:

@@ -52,8 +52,8 @@ PRIORS = {  # by the kind of score, whether rules have a say, and the level; fro
     (MARGINS, True, "token"): Prior(-0.75, 1.6, 0.4, 0.4, 0.2),
     (MARGINS, True, "block"): Prior(-0.2, 2.3, 0.8, 1.5, 0.5),
     (MARGINS, True, "sequence"): Prior(-0.9, 3.0, 0.8, 0.7, 1.0),
-    (LOG_ODDS, False, "token"): Prior(0.0, 0.8, 0.4, 0.3, 0.2),
-    (LOG_ODDS, False, "block"): Prior(0.0, 0.8, 0.8, 0.4, 0.5),
+    (LOG_ODDS, False, "token"): Prior(-0.3, 0.8, 0.4, 0.3, 0.2),
+    (LOG_ODDS, False, "block"): Prior(-0.2, 0.8, 0.8, 0.4, 0.5),
     (LOG_ODDS, False, "sequence"): Prior(0.0, 0.8, 0.8, 0.4, 1.0),
 }
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from semistruct import metrics, params, store
 from semistruct.calibration.accepting import Accepted, Promise
 from semistruct.calibration.calibration import Calibration, Standing
-from semistruct.calibration.cases import LEVELS, Scores
+from semistruct.calibration.cases import LEVELS, Scores, blocks_of
 from semistruct.calibration.curves import LOG_ODDS
 from semistruct.errors import DataError, ModelError, ParameterError, all_of, quoted
 from semistruct.features import FeatureSet
@@ -24,6 +24,7 @@ from semistruct.fitting.data import Pairs, check_data, sequences
 from semistruct.fitting.refitting import refitted
 from semistruct.fitting.standing import Line, RuleReport
 from semistruct.fitting.trust import Trust, best_strength
+from semistruct.labels import scheme_of
 from semistruct.looks import Look, probable_cut
 from semistruct.model import Model
 from semistruct.rules import Rule, Rules
@@ -131,7 +132,8 @@ class SequenceLabeller(BaseEstimator):
         by     "token": for each sequence an array, with a probability for each label; "block": with one for each block,
                in the order of `semistruct.labels.spans`; "sequence": for each sequence, that all its labels are right
 
-        The probabilities are learned from labels that were held out, see `semistruct.calibration`.
+        The probabilities are learned from labels that were held out, see `semistruct.calibration`.  A sequence is never
+        more likely right than one of its blocks, nor a block than one of its tokens.
         """
         if by not in LEVELS:
             raise ParameterError(f"by={quoted(by)}: must be one of {', '.join(map(quoted, LEVELS))}")
@@ -143,12 +145,10 @@ class SequenceLabeller(BaseEstimator):
         """`confidence` at all three levels, for each sequence an object with `token`, `block` and `sequence`."""
         obeyed = self._to_obey(rules)
         standing = self._standing(obeyed)
-        exact, curves = standing.kind == LOG_ODDS, standing.curves
-        found = self.model_.sureness(*self._labelled(X, y, rules), self.n_jobs, obeyed, exact=exact)
-        return [
-            Scores(curves["token"](one.token), curves["block"](one.block), float(curves["sequence"](one.sequence)))
-            for one in found
-        ]
+        X, y = self._labelled(X, y, rules)
+        found = self.model_.sureness(X, y, self.n_jobs, obeyed, exact=standing.kind == LOG_ODDS)
+        scheme = scheme_of(self.classes_)
+        return [standing.probabilities(one, blocks_of(row, scheme)) for one, row in zip(found, y, strict=True)]
 
     def promise(self, level: float, *, by: str = "sequence", rules: bool | Rules = True) -> Promise:
         """What it takes to accept answers of which at least the share `level` is right.

@@ -18,7 +18,6 @@ from semistruct.errors import SemistructError, WriteError
 from semistruct.files import reason
 from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.methods import load
-from semistruct.tokens import GIVEN, WORDS
 from semistruct.work import routes_label, routes_rules
 from semistruct.work.bench import Bench
 from semistruct.work.crew import WorkError
@@ -83,7 +82,7 @@ class OfFile:
 
     @property
     def tokens(self) -> str:
-        return WORDS if self.estimator.tokens_ == GIVEN else self.estimator.tokens_
+        return self.estimator.tokens_
 
     def label(self, X: list[Any]) -> Rows:
         from semistruct.work.tasks import labels_of

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from semistruct.corpus import Example
 from semistruct.errors import DataError
 from semistruct.formats import detect
-from semistruct.tokens import GIVEN, WORDS, tokenize
+from semistruct.tokens import tokenize
 from semistruct.work.exporting import answer_format, content, file_name, labelled, spans_of
 from semistruct.work.hearing import hearing
 from semistruct.work.importing import decoded, found_in
@@ -51,7 +51,7 @@ def router(labeller: Callable[[], Labeller]) -> APIRouter:
         model = labeller()
         examples = [Example([*row]) for row in body.tokens or ()]
         for text in body.texts or ():
-            tokens, offsets = tokenize(text, WORDS if model.tokens == GIVEN else model.tokens)
+            tokens, offsets = tokenize(text, model.tokens)
             if not tokens:
                 raise DataError("a text has no tokens")
             examples.append(Example([*tokens], None, text, offsets))
