@@ -46,13 +46,13 @@ def marked(doc):
 # ---- a step of a pipeline
 
 
-@pytest.mark.parametrize("tokens", ["doc", "text"])
+@pytest.mark.parametrize("tokens", ["given", "words", None])
 @pytest.mark.parametrize("rules", [True, False])
 def test_spans_are_those_of_the_model(model, tokens, rules):
     nlp, estimator = pipeline(model, tokens=tokens, rules=rules), load(model)
     for text in TEXTS[:2]:
         doc = nlp(text)
-        cut = tokenize(text)[1] if tokens == "text" else [(t.idx, t.idx + len(t)) for t in doc if not t.is_space]
+        cut = [(t.idx, t.idx + len(t)) for t in doc if not t.is_space] if tokens == "given" else tokenize(text)[1]
         X = [[text[a:b] for a, b in cut]]
         labels = estimator.predict(X, rules=rules)
         sure = estimator.confidence(X, labels, rules=rules, by="block")[0]
@@ -60,10 +60,52 @@ def test_spans_are_those_of_the_model(model, tokens, rules):
         found = doc.spans["semistruct"]
         assert [span.label_ for span in found] == [span.label for span in wanted]
         for span, (_, start, end) in zip(found, wanted, strict=True):
-            assert span.start_char <= cut[start][0]
-            assert span.end_char >= cut[end - 1][1]
+            assert span.start_char < cut[start][1]
+            assert span.end_char > cut[end - 1][0]
         assert found.attrs["scores"].tolist() == sure.tolist()
     assert (found[0].label_ == "date") == rules
+
+
+@pytest.mark.parametrize("cut", ["whitespace", r"pattern:[A-Za-z]+|\S"])
+def test_text_is_cut_as_the_model_learned_it(tmp_path, cut):
+    """The labels of the step are those of `predict` for the same text."""
+    X = [tokenize(text, cut)[0] for text in ("Kleene,S.C. 1952.", "Church,A. 1936.", "Post,E.L. 1943.")]
+    estimator = SSVM(tol=0.1).fit(X, [["name" if token[0].isalpha() else "rest" for token in x] for x in X])
+    estimator.tokens_ = cut
+    estimator.save(tmp_path / "m")
+    text = "Turing,A.M. 1936."
+    wanted = [one.label for one in spans(estimator.predict([tokenize(text, cut)[0]])[0])]
+    doc = pipeline(tmp_path / "m")(text)
+    assert [span.label_ for span in doc.spans["semistruct"]] == wanted
+    assert len(wanted) == (2 if cut == "whitespace" else 6)
+
+
+@pytest.mark.parametrize(("edges", "wanted"), [
+    ((0, 6), "Kleene"), ((0, 9), "Kleene,"), ((0, 10), "Kleene, S.C."), ((10, 17), "S.C. 1952"), ((8, 9), "S.C.")
+])  # fmt: skip
+def test_a_token_belongs_to_a_span_that_covers_half_of_it(model, edges, wanted):
+    step = pipeline(model).get_pipe("semistruct")
+    doc = Doc(spacy.blank("en").vocab, words=["Kleene", ",", "S.C.", "1952"], spaces=[False, True, True, False])
+    step._mark(doc, [edges], ["a"], [1.0])
+    assert [span.text for span in doc.spans["semistruct"]] == [wanted]
+
+
+def test_functions_of_a_model_are_called_if_the_user_says_so(tmp_path, monkeypatch):
+    """And not because a pipeline says so: what is trusted does not travel with it."""
+    (tmp_path / "shouting.py").write_text("def loud(tokens, t):\n    return [str(tokens[t].isupper())]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    train = make_citations(5)
+    import shouting
+
+    SSVM(features=["word", shouting.loud], tol=0.1).fit(train.tokens, train.labels).save(tmp_path / "m")
+    nlp = pipeline(tmp_path / "m")
+    with pytest.raises(ModelError, match="trust"):
+        nlp(TEXTS[0])
+    nlp.get_pipe("semistruct").trust = ["shouting"]
+    assert marked(nlp(TEXTS[0]))
+    nlp.to_disk(tmp_path / "pipeline")
+    with pytest.raises(ModelError, match="trust"):
+        spacy.load(tmp_path / "pipeline")(TEXTS[0])
 
 
 def test_many_documents_are_labelled_as_one_by_one(model):
@@ -86,7 +128,7 @@ def test_entities_that_are_there_stay(model):
 
 def test_of_two_spans_that_overlap_the_first_is_an_entity(model):
     """Tokens of semistruct that are parts of one token of spaCy."""
-    step = pipeline(model, tokens="text").get_pipe("semistruct")
+    step = pipeline(model).get_pipe("semistruct")
     doc = Doc(spacy.blank("en").vocab, words=["12:34", "x"])
     step._mark(doc, [(0, 2), (2, 3), (3, 5), (6, 7)], ["a", "O", "b", "c"], [1.0, 0.2, 0.5])
     assert [(s.label_, s.text) for s in doc.spans["semistruct"]] == [("a", "12:34"), ("b", "12:34"), ("c", "x")]
@@ -148,8 +190,8 @@ def test_what_is_wrong_with_a_step_is_said(model, tmp_path):
     nlp.add_pipe("semistruct")
     with pytest.raises(ModelError, match="the step 'semistruct' has no model"):
         nlp("A")
-    with pytest.raises(ParameterError, match="tokens is 'words', expected 'doc' or 'text'"):
-        pipeline(model, tokens="words")
+    with pytest.raises(ParameterError, match="there is no way 'doc' to cut text"):
+        pipeline(model, tokens="doc")
     with pytest.raises(ModelError, match="cannot read"):
         nlp.get_pipe("semistruct").from_disk(tmp_path / "nowhere")
 

@@ -9,26 +9,26 @@ pipeline that is loaded from a folder does not need the model file any more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from semistruct.errors import ModelError, ParameterError, quoted
+from semistruct.errors import ModelError, quoted
 from semistruct.files import make_folder, reason, replacing
 from semistruct.formats.docbin import SPANS, load_spacy, offsets_of
 from semistruct.labels import scheme_of, spans
 from semistruct.methods import load
-from semistruct.tokens import tokenize
+from semistruct.tokens import GIVEN, checked_tokens, tokenize
 
 spacy = load_spacy()
 from spacy.language import Language  # noqa: E402
 
 NAME = "semistruct"
 FILE = "model.semistruct"  # in the folder of a pipeline
-DEFAULTS = {"model": None, "tokens": "doc", "rules": True, "ents": True, "scores": True}
+DEFAULTS = {"model": None, "tokens": None, "rules": True, "ents": True, "scores": True}
 
 
 @Language.factory(NAME, assigns=["doc.spans", "doc.ents"], default_config=DEFAULTS)
@@ -36,19 +36,22 @@ class PipelineStep:
     """Labels documents.
 
     model   a model file, read when it is first needed
-    tokens  "doc": the tokens of the document; "text": those that `semistruct.tokenize` finds in its text, for models
-            that learned from text
+    tokens  how the text of a document is cut, as `semistruct.tokenize` has it; "given": the tokens of the document;
+            default: as the model has learned it
     rules   label under the rules of the model, if it has any
     ents    make entities of the spans too
     scores  say how likely each span is right, as `confidence` of the model has it
+
+    The attribute `trust` lists modules whose functions the model may call, as for `semistruct.load`.  Whoever uses the
+    pipeline sets it; it is not saved, so that nobody else's pipeline brings it along.
     """
 
+    trust: Sequence[str] = ()
+
     def __init__(
-        self, nlp: Language, name: str, model: str | None, tokens: str, rules: bool, ents: bool, scores: bool
+        self, nlp: Language, name: str, model: str | None, tokens: str | None, rules: bool, ents: bool, scores: bool
     ) -> None:
-        if tokens not in ("doc", "text"):
-            raise ParameterError(f"tokens is {quoted(tokens)}, expected 'doc' or 'text'")
-        self.name, self.path, self.tokens = name, model, tokens
+        self.name, self.path, self.tokens = name, model, tokens and checked_tokens(tokens)
         self.rules, self.ents, self.scores = rules, ents, scores
         self._content: bytes | None = None
         self._estimator: Any = None
@@ -73,7 +76,7 @@ class PipelineStep:
                 path = Path(folder) / (FILE if self.path is None else Path(self.path).name)
                 path.write_bytes(self.content)
                 try:
-                    self._estimator = load(path)
+                    self._estimator = load(path, trust=self.trust)
                 except ModelError as err:
                     raise ModelError(str(err).replace(str(path), self.path or self.name)) from None
         return self._estimator
@@ -93,15 +96,15 @@ class PipelineStep:
 
     def _cut(self, doc: Any) -> list[tuple[int, int]]:
         """Where in the text of a document the tokens are."""
-        return tokenize(doc.text)[1] if self.tokens == "text" else offsets_of(doc)
+        cut = self.tokens or self.estimator.tokens_
+        return offsets_of(doc) if cut == GIVEN else tokenize(doc.text, cut)[1]
 
     def _labelled(self, X: list[list[str]]) -> Iterator[tuple[list[str], list[float]]]:
         """The labels of each sequence, and how sure the model is of each span."""
         model = self.estimator
-        rules = self.rules and model.model_.rules is not None
-        labels = model.predict(X, rules=rules) if X else []
+        labels = model.predict(X, rules=self.rules) if X else []
         sure = (
-            [row.tolist() for row in model.confidence(X, labels, rules=rules, by="block")]
+            [row.tolist() for row in model.confidence(X, labels, rules=self.rules, by="block")]
             if self.scores and X
             else [[]] * len(X)
         )
@@ -111,8 +114,7 @@ class PipelineStep:
         """Set the spans and the entities of a document."""
         found = []
         for label, start, end in spans(labels, scheme_of(self.estimator.classes_) if labels else None):
-            edges = places[start][0], places[end - 1][1]
-            found.append(doc.char_span(*edges, label=label, alignment_mode="expand"))
+            found.append(_aligned(doc, places[start][0], places[end - 1][1], label))
         group = spacy.tokens.SpanGroup(doc, name=SPANS, spans=found)
         if self.scores:
             group.attrs["scores"] = np.array(sure, np.float64)
@@ -136,6 +138,14 @@ class PipelineStep:
             return self.from_bytes((Path(path) / FILE).read_bytes())
         except OSError as err:
             raise ModelError(f"{Path(path) / FILE}: cannot read: {reason(err)}") from None
+
+
+def _aligned(doc: Any, start: int, end: int, label: str) -> Any:
+    """The tokens of spaCy of which at least half is between two places; if there is none, those that are touched."""
+    touched = doc.char_span(start, end, alignment_mode="expand")
+    inside = [t.i for t in touched if 2 * (min(t.idx + len(t), end) - max(t.idx, start)) >= len(t)]
+    inside = inside or [touched.start, touched.end - 1]
+    return spacy.tokens.Span(doc, inside[0], inside[-1] + 1, label=label)
 
 
 def _apart(found: list[Any], taken: set[int]) -> Iterator[Any]:
