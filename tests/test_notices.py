@@ -9,7 +9,7 @@ import pytest
 from semistruct import SSVM, Corpus, Example, make_citations, read, write
 from semistruct.cli.kinds import kind_of
 from semistruct.cli.notices import alike, of_evaluation, of_tags, of_training
-from semistruct.errors import some_of
+from semistruct.errors import DataError, DataWarning, some_of
 from semistruct.rules import Rules
 from semistruct.rules.files import SHIPPED, shipped
 
@@ -209,6 +209,31 @@ def test_rules_that_come_with_semistruct_are_rules(name):
 
 def test_whoever_names_the_format_means_it(home):
     assert read(home / "rules.yaml", format="text")
+
+
+# ---- what is left out
+
+
+def test_empty_lines_are_counted(run, home, tmp_path):
+    (tmp_path / "new.txt").write_text("A. Turing. 1936.\n\nB. Post. 1943.\n \n\nA. Church.\n\n")
+    said = told(run, "predict", home / "refs.model", tmp_path / "new.txt", "-o", tmp_path / "out.txt")
+    assert said == [f"{tmp_path / 'new.txt'}: 4 empty lines are left out"]
+    assert len((tmp_path / "out.txt").read_text().splitlines()) == 3
+    (tmp_path / "tags.txt").write_text("<author>A. Turing</author>\n\n<author>B. Post</author>\n")
+    with pytest.warns(DataWarning, match="tags.txt: 1 empty line is left out"):
+        assert len(read(tmp_path / "tags.txt")) == 2
+
+
+def test_columns_that_are_not_used_are_named(run, home, tmp_path):
+    (tmp_path / "new.csv").write_text('id,text,page\n7,"A. Turing, 1936",1936\n8,"B. Post, 1943",\n')
+    said = told(run, "predict", home / "refs.model", tmp_path / "new.csv", "-o", tmp_path / "out.csv")
+    assert said == [
+        f"{tmp_path / 'new.csv'}: the column 'id' is not read",
+        f"{tmp_path / 'new.csv'}: the column 'page' is not in the answer, as the model has no such fields",
+    ]
+    (tmp_path / "new.csv").write_text('text,page\n"A. Turing, 1936",12\n')
+    with pytest.raises(DataError, match=r"new.csv:2: .*'page' is not in the text; take out columns that are no fields"):
+        read(tmp_path / "new.csv")
 
 
 # ---- nothing about data that is all right

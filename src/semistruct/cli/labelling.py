@@ -28,7 +28,6 @@ from semistruct.files import source_name, state_of
 from semistruct.fitting.data import label_codes
 from semistruct.formats import FORMATS, Stream, named_after, stream, write
 from semistruct.labels import scheme_of
-from semistruct.looks import Look
 from semistruct.rules import Rules
 
 CHUNK = 2000  # sequences labelled at a time
@@ -61,7 +60,7 @@ def predict(
     first = _opened(inputs[0], options)
     streams = chain([(inputs[0], first)], ((path, _opened(path, options)) for path in inputs[1:]))
     target = writing.to or natural_format(first.format, output)
-    examples, ask = _read(streams, estimator.look_), Answering(estimator, obeyed, wanted, promise)
+    examples, ask = _read(streams, estimator), Answering(estimator, obeyed, wanted, promise)
     if writing.resume:
         made_from = origin(model, inputs, reading, rules, {"--to": target, **wanted.options()})
         _resume(ask, examples, Part(output, made_from, target, reading.scheme), obeying, writing.quiet)
@@ -134,13 +133,15 @@ def _opened(path: str, options: dict[str, Any]) -> Stream:
     return stream(path, **options, may_be_empty=path == "-")
 
 
-def _read(streams: Iterable[tuple[str, Stream]], look: Look | None) -> Iterator[Placed]:
+def _read(streams: Iterable[tuple[str, Stream]], estimator: Any) -> Iterator[Placed]:
     """The sequences with the names of their files."""
     for path, examples in streams:
         before = state_of(path)
         first = list(islice(examples, CHUNK))
-        if look is not None:
-            look.warn_of_difference(source_name(path), [example.tokens for example in first])
+        if estimator.look_ is not None:
+            estimator.look_.warn_of_difference(source_name(path), [example.tokens for example in first])
+        if examples.format == "csv-texts":
+            notices.tell(notices.of_columns(source_name(path), first, estimator.classes_))
         for example in chain(first, examples):
             yield source_name(path), example
         if state_of(path) != before:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from semistruct.corpus import Corpus
+from semistruct.corpus import Corpus, Example
 from semistruct.errors import DataWarning, quoted, some_of
 from semistruct.files import read_lines
 from semistruct.fitting.data import is_known
@@ -75,6 +75,14 @@ def _shared(look: Look, other: Corpus, words: str) -> Iterator[str]:
     n = look.seen(other.tokens)
     if n > CHANCE * min(len(look.texts), len(other)):
         yield f"{other.source}: {n} of {len(other)} {words}"
+
+
+def of_columns(source: str, examples: Sequence[Example], labels: Sequence[str]) -> Iterator[str]:
+    """About the columns of a table to label that its answer does not have."""
+    found = {y for example in examples for y in example.labels or () if y is not None}
+    if lost := sorted(found - {*labels, "O"}):
+        told = f"the column {quoted(lost[0])} is" if len(lost) == 1 else f"the columns {some_of(lost)} are"
+        yield f"{source}: {told} not in the answer, as the model has no such fields"
 
 
 def of_tags(path: str | Path, format: str | None, encoding: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from functools import cached_property
 from typing import IO, Any, ClassVar, TextIO
 
 from semistruct.corpus import Example
-from semistruct.errors import DataError, quoted
+from semistruct.errors import DataError, DataWarning, quoted
 from semistruct.files import PathLike, checked_encoding, read_lines, replacing
 from semistruct.formats.marked import Reader
 
@@ -116,15 +117,20 @@ class Format:
 
 
 class LineFormat(Format):
-    """A format with one sequence per line."""
+    """A format with one sequence per line; empty lines have none, which is told."""
 
     def parse(self, lines: Iterable[str], reader: Reader) -> Iterator[Example]:
+        empty = number = 0
         for number, line in enumerate(lines, 1):
             if line.isspace():
+                empty += 1
                 continue
             with naming_line(reader.source, number):
                 example = self.parse_line(line.rstrip("\n"), number, reader)
             yield example
+        if 0 < empty < number:
+            told = "1 empty line is" if empty == 1 else f"{empty} empty lines are"
+            warnings.warn(f"{reader.source}: {told} left out", DataWarning, stacklevel=2)
 
     def parse_line(self, line: str, number: int, reader: Reader) -> Example:
         """The sequence on a line; its errors need not say where."""

@@ -10,10 +10,11 @@ first where it begins and ends with a token, from left to right, long values bef
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 
 from semistruct.corpus import Example
-from semistruct.errors import DataError, quoted
+from semistruct.errors import DataError, DataWarning, quoted, some_of
 from semistruct.formats import marked
 from semistruct.formats.base import Format, Sample, naming_line, naming_sequence
 from semistruct.formats.marked import Reader
@@ -41,8 +42,11 @@ class CsvTexts(Format):
         return header.delimiter != "\t" or any(" " in row[column] for row in cells if len(row) > column)
 
     def parse(self, lines: Iterable[str], reader: Reader) -> Iterator[Example]:
-        reader = reader.by_default_outside()
+        reader, told = reader.by_default_outside(), False
         for number, header, row in rows_of(lines, reader.source):
+            if not told:
+                _tell_of_unmarked(header, reader.source)
+                told = True
             if not row:
                 continue
             column = header.find(TEXTS)
@@ -70,6 +74,14 @@ class CsvTexts(Format):
             yield head + row
 
 
+def _tell_of_unmarked(header: Header, source: str) -> None:
+    """Say which columns are neither the text nor fields."""
+    others = [quoted(name) for name in header.names if Header([name], ",").find(UNMARKED) is not None or not name]
+    if others:
+        told = f"the column {others[0]} is" if len(others) == 1 else f"the columns {some_of(others)} are"
+        warnings.warn(f"{source}: {told} not read", DataWarning, stacklevel=2)
+
+
 def _example(header: Header, column: int, row: list[str], number: int, reader: Reader) -> Example:
     text = row[column]
     fields = {
@@ -95,7 +107,7 @@ def _placed(text: str, fields: dict[str, str], offsets: list[tuple[int, int]]) -
         places = [m.start() for m in re.finditer(f"(?={re.escape(value)})", text)]
         free = [a for a in places if all(a + len(value) <= m.start or m.end <= a for m in marks)]
         if not free:
-            where = "only where another field is" if places else "not in the text"
+            where = "only where another field is" if places else "not in the text; take out columns that are no fields"
             raise DataError(f"the value {quoted(value)} of {quoted(name)} is {where}")
         whole = [a for a in free if a in starts and a + len(value) in ends]
         start = (whole or free)[0]
