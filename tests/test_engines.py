@@ -70,7 +70,7 @@ def task_of(n_pool=12, rules=RULES):
 
 def sharing_of(task, n, match=None):
     own = shares(task, n)
-    rules = Rules([*task.tables.rules, *task.tables.functions], task.labels)
+    rules = Rules(task.tables.rules, task.labels)
     match = match or MatchByScore("spans", 1)
     return Sharing(task, own, Here(task, own, rules, match), match)
 

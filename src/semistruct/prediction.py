@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from itertools import pairwise
 
 import numpy as np
 
@@ -12,8 +11,8 @@ from semistruct.chain.inference import ChainWeights
 from semistruct.errors import RuleWarning, UncertainWarning
 from semistruct.rules import Rule, Rules
 from semistruct.rules.tables import RuleTables
-from semistruct.search.best import WIDTH, Aim, Found, find_best, find_margins
-from semistruct.search.functions import CANDIDATES, FunctionRules
+from semistruct.search.best import WIDTH, Found, find_best, find_margins
+from semistruct.search.choosing import find_best_of_all
 from semistruct.switching.matching import Matcher
 
 SHOWN = 3  # sequences whose conflicts are reported
@@ -66,27 +65,8 @@ def best_under(
     width: int = WIDTH,
     n_jobs: int | None = None,
 ) -> Found:
-    """`find_best` for all instance rules: users' functions choose among the 50 best by the other rules."""
-    functions = FunctionRules([rule for rule in tables.functions if rule.level == "instance"], tables.X, tables.labels)
-    candidates = max(k, CANDIDATES) if functions else k
-    reach = np.inf if functions else within
-    found = find_best(
-        batch, weights, tables, Aim(known=known), k=candidates, width=width, within=reach, n_jobs=n_jobs
-    )  # fmt: skip
-    return _chosen(found, functions, batch, k) if functions else found
-
-
-def _chosen(found: Found, functions: FunctionRules, batch: SequenceBatch, k: int) -> Found:
-    """The k best of these labellings when functions count too; there may be better ones among all others."""
-    paths, values = found.labels[:k].copy(), np.full((len(batch), k), -np.inf)
-    for i, (a, b) in enumerate(pairwise(batch.offsets)):
-        rows = np.flatnonzero(found.values[i] > -np.inf)
-        cost = np.array([functions.instance(functions.values(i, found.labels[r, a:b])) for r in rows])
-        total = found.values[i, rows] - cost
-        best = np.argsort(-total, kind="stable")[:k]
-        paths[: len(best), a:b] = found.labels[rows[best], a:b]
-        values[i, : len(best)] = total[best]
-    return Found(paths, values, np.full(len(batch), np.inf))
+    """`find_best` for all instance rules, those that measure whole sequences too."""
+    return find_best_of_all(batch, weights, tables, known, k=k, width=width, within=within, n_jobs=n_jobs)
 
 
 def _warn_of_clashes(

@@ -119,7 +119,7 @@ class Bits:
 def _sorted(tables: RuleTables) -> tuple[list[Rule], list[Rule]]:
     """(rules about single tokens and steps, rules about blocks); all others are refused."""
     found: dict[str, list[Rule]] = {"places": [], "blocks": []}
-    for rule in (*tables.rules, *tables.functions):
+    for rule in tables.rules:
         kind = kind_of_bits(rule, tables.labels)
         if kind is None:
             raise ParameterError(

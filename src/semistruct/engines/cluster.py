@@ -212,7 +212,7 @@ def shared(
         if actors is not None and actors > cores:
             raise EngineError(f"actors={actors}: there are only {cores} cores, and each actor needs one")
         own = shares(task, actors or worthwhile(task.n_open, cores))
-        rules = Rules([*task.tables.rules, *task.tables.functions], task.labels)
+        rules = Rules(task.tables.rules, task.labels)
         sharing = Sharing(task, own, Actors(ray, task, own, rules, replace(match, n_jobs=1)), match)
         yield SharedLearner(**vars(learner), sharing=sharing), rematch(sharing)
 

@@ -75,7 +75,7 @@ class Expectations:
     @classmethod
     def of(cls, tables: RuleTables, softness: Callable[[str, float], float]) -> Expectations:
         """softness(level, n): the slack of a rule whose weight was left open and that speaks of n events."""
-        for function in tables.functions:
+        for function in tables.functions.values():
             problem = "this method cannot use rules that are functions; remove this rule"
             raise ParameterError(f"rule {function.text!r}: {problem}")
         rows: dict[str, list[tuple[np.ndarray, float, float, float, bool, int]]] = {"instance": [], "corpus": []}

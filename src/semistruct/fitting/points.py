@@ -112,8 +112,7 @@ class Judge:
 
     @property
     def _sees_breaches(self) -> bool:
-        rules = (*self.task.tables.rules, *self.task.tables.functions)
-        return any(rule.level == "instance" for rule in rules)
+        return any(rule.level == "instance" for rule in self.task.tables.rules)
 
     def _on_dev(self, chain: ChainWeights) -> tuple[float, float] | tuple[None, None]:
         """(the metric, the token accuracy)."""
@@ -133,5 +132,5 @@ class Judge:
             return wrong
         labels = found[task.first_open :]
         breaches = tables.excess(labels, self.n_jobs).sum()
-        breaches += FunctionRules(tables.functions, tables.X, tables.labels).n_broken(labels, tables.offsets)
+        breaches += FunctionRules.of(tables).n_broken(labels, tables.offsets)
         return wrong + float(breaches) / len(tables)

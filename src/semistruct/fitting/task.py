@@ -100,7 +100,7 @@ class Task:
     @property
     def has_rules(self) -> bool:
         """There are rules for the open sequences."""
-        return bool(len(self.tables) and (self.tables.rules or self.tables.functions))
+        return bool(len(self.tables) and self.tables.rules)
 
     @cached_property
     def opened(self) -> SequenceBatch:

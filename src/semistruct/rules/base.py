@@ -98,7 +98,6 @@ class Rule(BaseModel):
     key: ClassVar[str]
     in_files: ClassVar[bool] = True
     levels: ClassVar[tuple[Level, ...]] = ("instance",)
-    may_have_condition: ClassVar[bool] = True
 
     weight: Annotated[float, Field(gt=0, le=HARD, allow_inf_nan=False)] | Literal["hard"] = OPEN_WEIGHT
     level: Level = "instance"
@@ -142,8 +141,6 @@ class Rule(BaseModel):
     def _check_level(self) -> Self:
         if self.level not in self.levels:
             raise ValueError(f"this rule cannot have the level {self.level}")
-        if self.if_ is not None and not self.may_have_condition:
-            raise ValueError("this rule cannot have a condition")
         if self.if_ is not None and self.level == "corpus":
             raise ValueError("a condition needs the instance level")
         return self

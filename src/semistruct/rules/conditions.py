@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 from typing import Any, Self
 
@@ -120,7 +121,7 @@ class If(BaseModel):
     def mentioned(self) -> set[str]:
         return {*(self.present or ()), *(self.absent or ())}
 
-    @property
+    @cached_property
     def text(self) -> TextTest | None:
         """What it says of the text."""
         has = [wanted_words(self.words)] if self.words else []
@@ -128,6 +129,13 @@ class If(BaseModel):
         has += [wanted_patterns(self.pattern)] if self.pattern else []
         lacks += [wanted_patterns(self.no_pattern)] if self.no_pattern else []
         return TextTest(tuple(has), tuple(lacks)) if has or lacks else None
+
+    def holds(self, tokens: Sequence[Any], labels: Sequence[str]) -> bool:
+        """Whether it holds in a sequence."""
+        has = set(labels)
+        if (self.present and not has & set(self.present)) or (self.absent and has & set(self.absent)):
+            return False
+        return self.text is None or self.text(tokens)
 
     def limit(self, term: Term, labels: Sequence[str]) -> Term:
         """The same term, where the condition holds."""

@@ -269,6 +269,24 @@ class LengthEvent:
 
 
 @dataclass(frozen=True)
+class PlaceEvent:
+    """One of the tokens at certain places, of the only sequence there is, has one of `labels`."""
+
+    local: ClassVar = True
+    what: ClassVar = "labels of tokens"
+    labels: frozenset[str]
+    at: tuple[int, ...]
+
+    def places(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int]:
+        return [t for t in self.at if labels[t] in self.labels]
+
+    def enter(self, entries: Entries, k: int) -> None:
+        where = np.zeros(len(entries.first), bool)
+        where[list(self.at)] = True
+        entries.at_tokens(k, _mask(entries, self.labels), where)
+
+
+@dataclass(frozen=True)
 class FunctionEvent:
     """A user's own measure of a labelled sequence; it has no places."""
 

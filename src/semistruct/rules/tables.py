@@ -4,15 +4,16 @@
     targets   where the counts should lie, and what it costs if they do not
     Costs     what every label and every step costs if the events of each term have a price
 
-A term is numbered k; terms that only serve others, as divisors or conditions, come last and have weight 0.  Users'
-functions cannot be compiled: they are in `functions`, with the sequences X that they look at.
+A term is numbered k; terms that only serve others, as divisors or conditions, come last and have weight 0.  Rules that
+measure a whole sequence have no terms here: they look at the sequences X themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ class RuleTables:
 
     rule_of (terms,)  the number of the rule of each term
     token_tests (classes, terms), step_tests   the terms that tokens of a class, and steps into them, are tested for
+    aside             numbers of rules that nobody is to obey
     """
 
     labels: tuple[str, ...]
@@ -66,8 +68,8 @@ class RuleTables:
     targets: np.ndarray
     token_tests: np.ndarray
     step_tests: np.ndarray
-    functions: tuple[Measured, ...]
     X: Sequence[Any] = field(repr=False)
+    aside: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -89,10 +91,24 @@ class RuleTables:
     @cached_property
     def has_corpus_rules(self) -> bool:
         """Whether rules about the corpus make sequences depend on each other."""
-        return any(rule.level == "corpus" for rule in (*self.rules, *self.functions))
+        return any(rule.level == "corpus" for rule in self._used.values())
+
+    @cached_property
+    def functions(self) -> dict[int, Measured]:
+        """The rules that measure a whole sequence, by their numbers."""
+        return {r: rule for r, rule in self._used.items() if isinstance(rule, Measured)}
+
+    @property
+    def _used(self) -> dict[int, Rule]:
+        return {r: rule for r, rule in enumerate(self.rules) if r not in self.aside}
+
+    def with_only(self, numbers: Iterable[int]) -> RuleTables:
+        """The same tables, all rules but these set aside."""
+        return replace(self, aside=frozenset(range(len(self.rules))) - frozenset(numbers))
 
     def _level(self, level: str) -> np.ndarray:
-        return np.array([k for k, r in enumerate(self.rule_of) if self.rules[r].level == level], np.int64)
+        used = self._used
+        return np.array([k for k, r in enumerate(self.rule_of) if r in used and used[r].level == level], np.int64)
 
     @cached_property
     def event_price(self) -> np.ndarray:
@@ -178,7 +194,15 @@ class RuleTables:
         for part in (slice(a, a + PART) for a in range(0, len(self), PART)):
             for k, column in zip(self.instance, self.excess(y, n_jobs, part).T, strict=True):
                 out[part, self.rule_of[k]] |= column > 0
+        for r, rule in self.functions.items():
+            if rule.level == "instance":
+                out[:, r] = [rule.excess(self.X[i], row, f"sequence {i}") > 0 for i, row in enumerate(self._named(y))]
         return out
+
+    def _named(self, y: np.ndarray) -> Iterator[list[str]]:
+        """The labels of each sequence."""
+        names = np.array(self.labels, object)[y].tolist()
+        return (names[a:b] for a, b in pairwise(self.offsets.tolist()))
 
 
 def shifted(events: Events, n: int) -> Events:
@@ -195,9 +219,8 @@ def most_hits(events: Events) -> int:
 def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> RuleTables:
     """The tables of rules for sequences X whose labels are numbered as in `labels`."""
     builder = Builder(X, tuple(labels))
-    functions = tuple(rule for rule in rules if isinstance(rule, Measured))
-    compiled = [rule for rule in rules if not isinstance(rule, Measured)]
-    found = [(r, term) for r, rule in enumerate(compiled) for term in rule.terms(labels)]
+    counting = [(r, rule) for r, rule in enumerate(rules) if not isinstance(rule, Measured)]
+    found = [(r, term) for r, rule in counting for term in rule.terms(labels)]
     for k, (_, term) in enumerate(found):
         builder.enter(term.event, k)
     others: dict[Event, int] = {}
@@ -210,14 +233,13 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
     return RuleTables(
         labels=tuple(labels),
         offsets=builder.offsets,
-        rules=tuple(compiled),
+        rules=tuple(rules),
         rule_of=tuple(r for r, _ in found),
         terms=tuple(term for _, term in found),
         events=events,
-        targets=_targets(compiled, found, others),
+        targets=_targets(rules, found, others),
         token_tests=token_tests,
         step_tests=step_tests,
-        functions=functions,
         X=X,
     )
 

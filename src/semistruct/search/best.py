@@ -37,11 +37,13 @@ class Found:
 
     labels (k, n_tokens); values (n, k): score minus penalty; UNKNOWN and -inf where there are no more
     ceiling (n,): no labelling has a higher value; equal to the best value where the search was exact
+    unseen (n,): no labelling that is not among these has a higher value
     """
 
     labels: np.ndarray
     values: np.ndarray
     ceiling: np.ndarray
+    unseen: np.ndarray
 
     @property
     def exact(self) -> np.ndarray:
@@ -86,9 +88,10 @@ def find_best(
     args = which, scoring, tracked(tables), growing_widths(k, max(k, width))
     if k == 1:
         spread(search_sequences, *args, labels[0], values.ravel(), ceiling, n_jobs=n_jobs, piece=PIECE)
-    else:
-        spread(k_best_sequences, *args, within, labels, values, ceiling, n_jobs=n_jobs, piece=PIECE)
-    return Found(labels, values, ceiling)
+        return Found(labels, values, ceiling, ceiling)
+    unseen = np.full(len(batch), np.inf)
+    spread(k_best_sequences, *args, within, labels, values, ceiling, unseen, n_jobs=n_jobs, piece=PIECE)
+    return Found(labels, values, ceiling, unseen)
 
 
 def find_margins(

@@ -99,7 +99,7 @@ def merge_best(paths, values, found, value_of):
 
 @inlined
 def k_best_sequence(scores, track, widths, within, paths, values):
-    """Write the best labellings and their values; returns an upper bound on the value of any labelling.
+    """Write the best labellings and their values; returns upper bounds on the value of any, and of any other labelling.
 
     within  those whose value is further below the best may be left out
     """
@@ -110,7 +110,7 @@ def k_best_sequence(scores, track, widths, within, paths, values):
         values[r] = -np.inf
     values[0], ceiling = free_best(scores, track, bound, paths[0])
     if ceiling == -np.inf:
-        return ceiling
+        return ceiling, ceiling
     look_ahead(scores, bound)
     for width in widths:
         floor = max(floor, a_little_below(values[0] - within))
@@ -118,7 +118,7 @@ def k_best_sequence(scores, track, widths, within, paths, values):
         merge_best(paths, values, found, value_of)
         floor = max(floor, a_little_below(values[-1]))
         if exact:
-            return values[0]
+            return values[0], max(values[-1], values[0] - within)
         work += spent
         if work + GROWTH * spent > BUDGET:
             break
@@ -127,15 +127,19 @@ def k_best_sequence(scores, track, widths, within, paths, values):
         copy(paths[0], found[0])
         value_of[0], ceiling = sharpen(scores, track, bound, floor, values[0], ceiling, found[0])
         merge_best(paths, values, found, value_of)
-    return ceiling
+    return ceiling, ceiling
 
 
 @kernel
-def k_best_sequences(which, scoring, track, widths, within, labels, values, ceiling):
-    """The best labellings of each sequence: labels (k, n_tokens), values (n, k), upper bounds on any value (n,)."""
+def k_best_sequences(which, scoring, track, widths, within, labels, values, ceiling, unseen):
+    """The best labellings of each sequence: labels (k, n_tokens), values (n, k).
+
+    ceiling, unseen (n,): upper bounds on the value of any labelling, and of any that is not among these
+    """
     for i in which:
         a, b = scoring.scorer.offsets[i], scoring.scorer.offsets[i + 1]
         found = labels[:, a:b].copy()
-        ceiling[i] = k_best_sequence(local_scores(scoring, i), track, widths, within, found, values[i])
+        bounds = k_best_sequence(local_scores(scoring, i), track, widths, within, found, values[i])
+        ceiling[i], unseen[i] = bounds
         for r in range(len(found)):
             copy(found[r], labels[r, a:b])

@@ -94,7 +94,7 @@ class Matcher:
 
     @cached_property
     def _functions(self) -> FunctionRules:
-        return FunctionRules(self.tables.functions, self.tables.X, self.tables.labels)
+        return FunctionRules.of(self.tables)
 
     def _objective(self, weights: ChainWeights, scale: np.ndarray) -> Objective:
         t = self.tables

@@ -16,9 +16,7 @@ from semistruct.rules.events import FunctionEvent
 
 
 class Measured(Rule):
-    """A rule that chooses among candidates, by a number that should lie in a range; see `search.functions`."""
-
-    may_have_condition: ClassVar = False
+    """A rule about a number that should lie in a range; see `search.functions`."""
 
     @property
     def range(self) -> tuple[float, float]:
@@ -35,6 +33,14 @@ class Measured(Rule):
     def terms(self, labels: Sequence[str]) -> list[Term]:
         per: Literal["sequences"] | None = "sequences" if self.level == "corpus" else None
         return [Term(self.says, FunctionEvent(self.number), *self.range, per)]
+
+    def excess(self, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
+        """How far what is measured lies outside the range; 0 where the condition does not hold."""
+        if self.if_ is not None and not self.if_.holds(tokens, labels):
+            return 0.0
+        low, high = self.range
+        value = self.measure(tokens, labels, where)
+        return max(low - value, value - high, 0.0)
 
     def measure(self, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
         """What is measured, if it is a number."""

@@ -1,0 +1,203 @@
+"""The best labellings where rules that measure a whole sequence count too.
+
+`find_best` does not see these rules.  They can only make a labelling worse, so a labelling is certain to be the best if
+what it is worth by all rules is no less than what `find_best` leaves to those it does not list.  As long as there is no
+such labelling, words that `differ` and `agree` count become part of the search; of functions nothing is known, so more
+labellings are listed for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, product
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from semistruct.batch import UNKNOWN, SequenceBatch
+from semistruct.chain.inference import ChainWeights
+from semistruct.rules.base import HARD, Rule, Term
+from semistruct.rules.tables import RuleTables, compile_rules
+from semistruct.rules.vocabulary.fields import TwoFields
+from semistruct.search.best import Aim, Found, find_best
+from semistruct.search.functions import CANDIDATES, FunctionRules
+
+SIZES = (CANDIDATES, 200, 1000)  # of the lists, as long as they do not settle the matter
+ROUNDS = 30  # of searches for one sequence
+MOST_WAYS = 9  # to obey the rules, that are searched one by one
+
+
+def find_best_of_all(
+    batch: SequenceBatch,
+    weights: ChainWeights,
+    tables: RuleTables,
+    known: np.ndarray | None = None,
+    *,
+    k: int,
+    width: int,
+    within: float = np.inf,
+    n_jobs: int | None = None,
+) -> Found:
+    """`find_best` for all instance rules."""
+    aim, functions = Aim(known=known), FunctionRules.of(tables, "instance")
+    found = find_best(batch, weights, tables, aim, k=k, width=width, within=within, n_jobs=n_jobs)
+    if not functions:
+        return found
+    pools = [_Pool(functions, i, k, within) for i in range(len(batch))]
+    places = [slice(a, b) for a, b in pairwise(batch.offsets)]
+    open_ = [pool for pool in pools if any(pool.take(found, places[pool.i]))]
+    if k < CANDIDATES and open_:
+        which = np.array([pool.i for pool in open_])
+        more = find_best(batch, weights, tables, aim, k=CANDIDATES, width=width, which=which, n_jobs=n_jobs)
+        for pool in open_:
+            pool.take(more, places[pool.i])
+    found = replace(found, ceiling=found.ceiling.copy(), unseen=found.unseen.copy())
+    for pool in open_:
+        i, place = pool.i, places[pool.i]
+        if not pool.is_certain:
+            one = batch.take(np.array([i]))
+            search = _Search(one, weights, tables, None if known is None else known[place], width, pool)
+            search.settle(found.labels[:, place])
+        pool.write(found, place)
+    return found
+
+
+@dataclass
+class _Pool:
+    """The labellings of sequence i that were seen, and what they are worth by all rules.
+
+    k, within  how many are wanted, and how far below the best
+    unseen     no other labelling is worth more
+    """
+
+    functions: FunctionRules
+    i: int
+    k: int
+    within: float
+    unseen: float = np.inf
+    worth: dict[bytes, float] = field(default_factory=dict)
+
+    def take(self, found: Found, place: slice) -> list[float]:
+        """Take labellings of the sequence, which is at this place; returns what the functions make them cost."""
+        self.unseen = min(self.unseen, float(found.unseen[self.i]))
+        rows = zip(found.labels[:, place], found.values[self.i].tolist(), strict=True)
+        return [self.put(path, value) for path, value in rows if value > -np.inf]
+
+    def put(self, path: np.ndarray, value: float, paid: float = 0.0) -> float:
+        """Put in one labelling, in whose value a part of what the functions make it cost is paid."""
+        cost = self.functions.instance(self.functions.values(self.i, path))
+        key = path.tobytes()
+        self.worth[key] = max(value - (cost - paid), self.worth.get(key, -np.inf))
+        return cost
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the k best are certain to be the best, as far as they are wanted."""
+        best = sorted(self.worth.values(), reverse=True)[: self.k]
+        least = best[-1] if len(best) == self.k else -np.inf
+        return self.unseen <= max(least, best[0] - self.within)
+
+    def write(self, found: Found, place: slice) -> None:
+        """Put the k best in the place of those found."""
+        i, best = self.i, sorted(self.worth.items(), key=lambda item: -item[1])[: self.k]
+        found.labels[:, place], found.values[i] = UNKNOWN, -np.inf
+        for r, (key, worth) in enumerate(best):
+            found.labels[r, place], found.values[i, r] = np.frombuffer(key, found.labels.dtype), worth
+        found.ceiling[i] = max(best[0][1], self.unseen)
+        found.unseen[i] = self.unseen
+
+
+class _Spelled(Rule):
+    """What `find_best` is to count of another rule."""
+
+    key: ClassVar = "spelled"
+    in_files: ClassVar = False
+    spelled: tuple[Any, ...]
+
+    def terms(self, labels: Sequence[str]) -> list[Term]:
+        return list(self.spelled)
+
+    def paid(self, tokens: Sequence[Any], labels: Sequence[str]) -> float:
+        """What a labelling costs."""
+        far = [t.distance(len(t.event.places(tokens, labels))) * t.matters(tokens, labels) for t in self.spelled]
+        return self.cost * sum(min(v, 1.0) if t.joint else v for t, v in zip(self.spelled, far, strict=True))
+
+
+class _Listed(NamedTuple):
+    """The best labellings in one way, and what no other is worth more than, in that way."""
+
+    paths: list[np.ndarray]
+    unseen: float
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Search for the best labellings of the sequence of a pool, which `one` holds alone."""
+
+    one: SequenceBatch
+    weights: ChainWeights
+    tables: RuleTables
+    known: np.ndarray | None
+    width: int
+    pool: _Pool
+
+    def settle(self, paths: Sequence[np.ndarray]) -> None:
+        """Look further until the best labellings of the pool are certain, or there is no hope left.
+
+        paths  the best ones by what the search has seen so far
+        """
+        rules, done = self._searchable(), dict[Any, _Listed]()
+        words, size = [set[str]() for _ in rules], self.pool.k
+        sizes = [n for n in SIZES if n > size] if len(rules) < len(self.pool.functions.rules) else []
+        for _ in range(ROUNDS):
+            fresh = [{word for path in paths for word in self._wrong(rule, path)} for rule in rules]
+            if all(new <= old for new, old in zip(fresh, words, strict=True)):
+                if not sizes:
+                    return
+                size = sizes.pop(0)
+            words = [old | new for old, new in zip(words, fresh, strict=True)]
+            several = [rule.ways(self.tokens, some, self.names) for rule, some in zip(rules, words, strict=True)]
+            ways = [(size, *map(tuple, way)) for way in product(*several)]
+            done.update({way: self._list(rules, way[1:], size) for way in ways if way not in done})
+            self.pool.unseen = min(self.pool.unseen, max(done[way].unseen for way in ways))
+            if self.pool.is_certain:
+                return
+            paths = [path for way in ways for path in done[way].paths[: self.pool.k]]
+
+    @property
+    def tokens(self) -> Any:
+        return self.tables.X[self.pool.i]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.tables.labels
+
+    def _searchable(self) -> list[TwoFields]:
+        """The rules that can be spelled out; a condition on labels cannot."""
+        found, n = list[TwoFields](), 1
+        for rule in self.pool.functions.rules:
+            if isinstance(rule, TwoFields) and not (rule.if_ and rule.if_.mentioned()):
+                n *= len(rule.ways(self.tokens, (), self.names))
+                found += [rule] if n <= MOST_WAYS else []
+        return found
+
+    def _wrong(self, rule: TwoFields, path: np.ndarray) -> set[str]:
+        labels = [self.names[y] for y in path]
+        return rule.wrong(self.tokens, labels) if rule.excess(self.tokens, labels, "") else set()
+
+    def _list(self, rules: list[TwoFields], way: Sequence[Sequence[Term]], size: int) -> _Listed:
+        """The best labellings in one way to obey the rules, which are put into the pool."""
+        extra = [
+            _Spelled(terms, weight=rule.cost if terms[0].joint else HARD)
+            for rule, terms in zip(rules, way, strict=True)
+            if terms
+        ]
+        plain = [rule for r, rule in enumerate(self.tables.rules) if r not in self.tables.aside]
+        tables, aim = compile_rules([*plain, *extra], [self.tokens], self.names), Aim(known=self.known)
+        found = find_best(self.one, self.weights, tables, aim, k=size, width=self.width, n_jobs=1)
+        paths = list(found.labels[: np.sum(found.values > -np.inf)])
+        for path, value in zip(paths, found.values[0].tolist(), strict=False):
+            labels = [self.names[y] for y in path]
+            self.pool.put(path, value, sum(rule.paid(self.tokens, labels) for rule in extra))
+        return _Listed(paths, float(found.unseen[0]))
