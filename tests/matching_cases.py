@@ -120,7 +120,7 @@ def matching_cases(
     usual = st.lists(st.integers(1, 5 if Y < 4 else 4), min_size=1, max_size=2)
     lengths = draw(usual if lengths is None else lengths)
     labels = tuple("abcd"[:Y])
-    some = descriptions(labels).filter(lambda rule: level(rule) in levels)
+    some = descriptions(labels, functions).filter(lambda rule: level(rule) in levels)
     rules = draw(st.lists(some, max_size=max_rules, min_size=1))
     rng = np.random.default_rng(draw(seeds))
     rules = [change(rule) for rule in rules] if change else rules

@@ -171,7 +171,7 @@ def _kinds(labels, functions):
     if len(labels) > 1:
         kinds.append(_record("order", _some(labels, 2, 4)))
     if functions and len(labels) > 1:
-        kinds += [_record("differ", _some(labels, 2, 2)), _record("agree", _some(labels, 2, 2))]
+        kinds += _comparisons(labels)
     if functions:
         own = st.sampled_from([marks_of_capitals, length_less_changes])
         bounds = {"low": st.sampled_from([-2.0, -0.5]), "high": st.sampled_from([0.0, 0.5])}
@@ -179,8 +179,22 @@ def _kinds(labels, functions):
     return kinds
 
 
+def _comparisons(labels):
+    return [_record("differ", _some(labels, 2, 2)), _record("agree", _some(labels, 2, 2))]
+
+
+def comparisons(labels):
+    """Rules that compare two fields."""
+    return _described(labels, _comparisons(labels))
+
+
 def descriptions(labels, functions=False):
     """Rules as they stand in a rules file."""
+    return _described(labels, _kinds(labels, functions))
+
+
+def _described(labels, kinds):
+    """Rules of some kinds, with what all rules have."""
     common = st.fixed_dictionaries(
         {},
         optional={
@@ -191,12 +205,12 @@ def descriptions(labels, functions=False):
     condition = st.one_of(st.none(), st.none(), _conditions(labels))
 
     def whole(rule):
-        fixed = brute_rules.complete(rule)["level"] == "corpus" or next(iter(rule)) in MEASURED
+        fixed = brute_rules.complete(rule)["level"] == "corpus"
         return st.tuples(common, st.none() if fixed else condition).map(
             lambda more: {**rule, **more[0], **({"if": more[1]} if more[1] else {})}
         )
 
-    return st.one_of(_kinds(labels, functions)).flatmap(whole)
+    return st.one_of(kinds).flatmap(whole)
 
 
 def has_expectation(rule):

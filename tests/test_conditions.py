@@ -12,7 +12,7 @@ from semistruct import SSVM, PosteriorRegularization
 from semistruct.errors import DataError, ParameterError
 from semistruct.fitting.projected import has_expectation
 from semistruct.methods import METHODS
-from semistruct.rules import AtMostOnce, Count, Function, If, Present, Proportion, Rules, Words
+from semistruct.rules import AtMostOnce, Count, If, Present, Proportion, Rules, Words
 from semistruct.rules.base import HARD
 from semistruct.rules.checking import check_rules
 from semistruct.search.best import find_best
@@ -107,11 +107,9 @@ def test_bad_conditions(text, problem):
     assert str(found.value).startswith(f"r.yaml:{problem}")
 
 
-def test_unknown_labels_and_functions():
+def test_unknown_labels():
     with pytest.raises(ParameterError, match="unknown label 'x'"):
         SSVM(features=["word"], rules=Rules([Present("a", if_=If(present="x"))])).fit([["w"]], [["a"]])
-    with pytest.raises(ParameterError, match="cannot have a condition"):
-        Function(lambda tokens, labels: 0, if_=If(present="a"))
 
 
 def test_checking_counts_where_the_condition_holds():

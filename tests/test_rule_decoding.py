@@ -333,23 +333,64 @@ def test_functions_see_tokens_and_labels():
         seen.append((tokens, tuple(labels)))
         return 0
 
-    fitted(Function(watch)).predict([["Turing", "1936"]], rules=True)
+    estimator = fitted(Function(watch))
+    assert estimator.predict([["Turing", "1936"]], rules=True) == [["author", "date"]]
+    assert seen == [(["Turing", "1936"], ("author", "date"))]
+    seen.clear()
+    estimator.predict([["Turing", "1936"]], rules=True, n_best=9)
     assert sorted(seen) == [(["Turing", "1936"], (y, z)) for y in LABELS for z in LABELS]
 
 
-def test_functions_choose_among_the_fifty_best():
-    asked = []
+def hidden(estimator, tokens, rank):
+    """A rule that only the labelling with this rank by score obeys, and the labelling."""
+    found, _ = estimator.predict([tokens], n_best=rank + 1)[0][rank]
 
-    def note(tokens, labels):
-        asked.append(tuple(labels))
-        return 0 if labels == ["title", "date", "title", "date"] else 1
+    def obeys(tokens, labels):
+        return labels != found
 
-    estimator, tokens = fitted(Function(note, weight=0.001)), ["a", "b", "c", "d"]
-    (found,) = estimator.predict([tokens], rules=True)
-    assert len(asked) == len(set(asked)) == 50
-    scores = every_labelling(estimator, tokens)
-    assert [scores[y] for y in asked] == pytest.approx(list(scores.values())[:50], abs=TOL)
-    assert tuple(found) in asked
+    return Rules([Function(obeys, weight="hard")]), found
+
+
+@pytest.mark.parametrize("rank", [0, 3, 120, 900])
+def test_functions_choose_among_many(rank):
+    estimator, tokens = fitted(), ["a", "b", "c", "d", "Turing", "1936", "."]
+    rules, wanted = hidden(estimator, tokens, rank)
+    assert estimator.predict([tokens], rules=rules) == [wanted]
+
+
+def test_what_functions_may_want_beyond_them_is_told():
+    """And no rule is said to be in conflict, for nobody knows."""
+    estimator, tokens = fitted(), ["a", "b", "c", "d", "Turing", "1936", "."]
+    rules, _ = hidden(estimator, tokens, 2000)
+    with pytest.warns(RuleWarning) as caught:
+        estimator.predict([tokens], rules=rules)
+    assert isinstance(caught[0].message, UncertainWarning)
+    search = "sequence 0: the search for labels that obey all hard rules was cut short"
+    assert [str(w.message) for w in caught][1:] == [f"{search}; the predicted labels break 'obeys'"]
+
+
+def test_functions_that_clash():
+    two = Count({"author": 2}, of="tokens", level="instance", weight="hard", name="two authors")
+    rules = Rules([Function(no_author_twice, weight="hard", name="one author"), two])
+    with pytest.warns(
+        RuleWarning, match="sequence 0: the rules 'one author' and 'two authors' conflict; the predicted"
+    ):
+        fitted().predict([["a", "b"]], rules=rules)
+
+
+def test_clashes_are_looked_for_among_few_rules(monkeypatch):
+    """However many hard rules and sequences there are."""
+    searches = []
+
+    def counted(*args, **options):
+        searches.append(args)
+        return best_under(*args, **options)
+
+    monkeypatch.setattr("semistruct.prediction.best_under", counted)
+    others = [Words(f"w{i}", are="date", weight="hard") for i in range(40)]
+    with pytest.warns(RuleWarning, match="the rules 'starts with author' and 'machines are titles' conflict"):
+        fitted(*CLASHING).predict([["Machines", "w1"]] * 50, rules=Rules([*CLASHING, *others]))
+    assert len(searches) <= 1 + 3 * 4
 
 
 def test_functions_of_the_corpus_are_not_asked():

@@ -78,6 +78,8 @@ def check_the_best(case, wish, found, k):
         assert len(set(paths)) == len(paths)
         assert near([values[path] for path in paths], wanted)
         assert near(found.ceiling[i], wanted[0])
+        rest = sorted(values.values(), reverse=True)[len(wanted) :]
+        assert not_above(max(rest, default=-np.inf), found.unseen[i])
     assert found.exact.all()
 
 

@@ -175,7 +175,7 @@ def test_rules_about_labels_take_features():
 def test_functions_are_kept_aside():
     rules = [StartsWith("a"), built({"function": lambda words, labels: 1, "name": "mine"})]
     tables = Rules(rules).compile([["x"]], ["a", "b"])
-    assert [rule.text for rule in tables.functions] == ["mine"]
+    assert {r: rule.text for r, rule in tables.functions.items()} == {1: "mine"}
     assert tables.n_terms == 1
     assert Tally(tables, np.array([1])).penalty == 1000.0
 

@@ -109,7 +109,7 @@ class _Pool:
 
 
 class _Spelled(Rule):
-    """What `find_best` is to count of another rule."""
+    """What `find_best` is to count of another rule; a squared penalty is more than that."""
 
     key: ClassVar = "spelled"
     in_files: ClassVar = False
@@ -149,7 +149,8 @@ class _Search:
         """
         rules, done = self._searchable(), dict[Any, _Listed]()
         words, size = [set[str]() for _ in rules], self.pool.k
-        sizes = [n for n in SIZES if n > size] if len(rules) < len(self.pool.functions.rules) else []
+        whole = len(rules) == len(self.pool.functions.rules) and all(rule.power == 1 for rule in rules)
+        sizes = [] if whole else [n for n in SIZES if n > size]
         for _ in range(ROUNDS):
             fresh = [{word for path in paths for word in self._wrong(rule, path)} for rule in rules]
             if all(new <= old for new, old in zip(fresh, words, strict=True)):
