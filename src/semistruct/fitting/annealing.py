@@ -3,7 +3,8 @@
     J(w, y) = 1/2 ||w||^2 + sum_i C_i H_i(w) + C_u sum_j slack_j(w, y_j) + penalty(y)
 
 For each C_u of a growing list, repeat: lower J over the labels y of the pool (`matching`), then over w
-(`solvers.sdm`, warm).  With one model no half-step raises J, and this is recorded.
+(`solvers.sdm`, warm).  With one model no half-step raises J, and this is recorded; only the moves that the paper prints
+may raise it.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ class Way(Protocol):
 
 @dataclass(frozen=True)
 class Alone:
-    """One model labels the pool and learns from all of it; no half-step raises J.
+    """One model labels the pool and learns from all of it; learning never raises J.
 
-    matched  finds labels for the open sequences that cost no more than those of the state
+    matched  finds labels for the open sequences
     """
 
     matched: Rematch
@@ -107,14 +108,20 @@ def anneal(task: Task, learner: MarginLearner, run: Run, rounds: int, *, C: floa
 
 @dataclass(frozen=True)
 class MatchBySlack:
-    """Lowers J by switching labels, starting from those of the state: the algorithm of the paper."""
+    """Lowers J by switching labels, starting from the best of the model; kept where J does not rise.
+
+    As the paper prints it, what is found is always kept, so that J may rise.
+    """
 
     moves: Moves
     n_jobs: int | None
 
     def __call__(self, task: Task, state: State, scale: np.ndarray) -> Matching:
         matcher = Matcher(task.opened, task.tables, task.open_known, self.moves, n_jobs=self.n_jobs)
-        return matcher.match(state.chain, scale, state.labels)
+        new = matcher.match(state.chain, scale)
+        if state.labels is None or self.moves == "printed":
+            return new
+        return cheaper(task, new, matcher.price(state.chain, scale, state.labels))
 
 
 @dataclass(frozen=True)
@@ -138,10 +145,7 @@ class MatchByScore:
         new = self.price(task, state.chain, scale, labels)
         if state.labels is None:
             return new
-        old = self.price(task, state.chain, scale, state.labels)
-        if task.tables.has_corpus_rules:
-            return new if new.objective <= old.objective else old  # what some sequences take, others would miss
-        return better_of(new, old, task.opened.lengths)
+        return cheaper(task, new, self.price(task, state.chain, scale, state.labels))
 
     def searches(self, task: Task) -> bool:
         """Whether the labels can be searched for, one sequence at a time."""
@@ -162,6 +166,13 @@ class MatchByScore:
 
     def _matcher(self, task: Task) -> Matcher:
         return Matcher(task.opened, task.tables, task.open_known, self.moves, n_jobs=self.n_jobs)
+
+
+def cheaper(task: Task, new: Matching, old: Matching) -> Matching:
+    """New labels where they cost no more than old ones."""
+    if task.tables.has_corpus_rules:
+        return new if new.objective <= old.objective else old  # what some sequences take, others would miss
+    return better_of(new, old, task.opened.lengths)
 
 
 def labelled_part(task: Task, chain: ChainWeights, weight: np.ndarray, n_jobs: int | None) -> float:

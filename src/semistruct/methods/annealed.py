@@ -54,9 +54,11 @@ class AnnealedSSVM(MarginPath):
     match_by : "crossed" learns two models, each from one half of the pool, and takes the best labels of each half by
         the other's model and the rules; the model is the mean of both.  "score" takes the best labels by the one
         model and the rules, where that does not raise the objective, and "slack" lowers the objective by switching
-        labels, as in the paper.  With a single round, functions, rules about the corpus, moves other than "spans" or
-        a pool of fewer than 60, "crossed" is "score"
-    moves : of switching: "spans", or the single labels of the paper: "tokens" (fast), "printed" (literally)
+        labels, starting from the best ones by the model.  With a single round, functions, rules about the corpus,
+        moves other than "spans" or a pool of fewer than 60, "crossed" is "score"
+    moves : of switching: "spans", or single labels: "tokens" until nothing gets better, "printed" in one pass over a
+        thousand positions.  With match_by="slack", "printed" is the algorithm of the paper to the letter: what it
+        finds is kept even if it raises the objective
     engine : who does the work: None for this process, "ray" for Ray on this machine, "ray://HOST:PORT" for a cluster.
         Each process of Ray, called an actor, matches and learns its own part of the sequences; with one actor the
         result is the same as without Ray
