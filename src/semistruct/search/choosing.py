@@ -58,7 +58,7 @@ def find_best_of_all(
         if not pool.is_certain:
             one = batch.take(np.array([i]))
             search = _Search(one, weights, tables, None if known is None else known[place], width, pool)
-            search.settle(found.labels[:, place])
+            search.settle([path for path in found.labels[:, place] if path[0] != UNKNOWN])
         pool.write(found, place)
     return found
 
@@ -159,8 +159,8 @@ class _Search:
                 size = sizes.pop(0)
             words = [old | new for old, new in zip(words, fresh, strict=True)]
             several = [rule.ways(self.tokens, some, self.names) for rule, some in zip(rules, words, strict=True)]
-            ways = [(size, *map(tuple, way)) for way in product(*several)]
-            done.update({way: self._list(rules, way[1:], size) for way in ways if way not in done})
+            ways = [(size, tuple(map(tuple, way))) for way in product(*several)]
+            done.update({key: self._list(rules, key[1], size) for key in ways if key not in done})
             self.pool.unseen = min(self.pool.unseen, max(done[way].unseen for way in ways))
             if self.pool.is_certain:
                 return
@@ -179,8 +179,9 @@ class _Search:
         found, n = list[TwoFields](), 1
         for rule in self.pool.functions.rules:
             if isinstance(rule, TwoFields) and not (rule.if_ and rule.if_.mentioned()):
-                n *= len(rule.ways(self.tokens, (), self.names))
-                found += [rule] if n <= MOST_WAYS else []
+                ways = n * len(rule.ways(self.tokens, (), self.names))
+                if ways <= MOST_WAYS:
+                    found, n = [*found, rule], ways
         return found
 
     def _wrong(self, rule: TwoFields, path: np.ndarray) -> set[str]:
@@ -189,11 +190,12 @@ class _Search:
 
     def _list(self, rules: list[TwoFields], way: Sequence[Sequence[Term]], size: int) -> _Listed:
         """The best labellings in one way to obey the rules, which are put into the pool."""
-        extra = [
-            _Spelled(terms, weight=rule.cost if terms[0].joint else HARD)
+        spelled: list[dict[str, Any]] = [
+            {"spelled": tuple(terms), "weight": rule.cost if terms[0].joint else HARD}
             for rule, terms in zip(rules, way, strict=True)
             if terms
         ]
+        extra = [_Spelled(**fields) for fields in spelled]
         plain = [rule for r, rule in enumerate(self.tables.rules) if r not in self.tables.aside]
         tables, aim = compile_rules([*plain, *extra], [self.tokens], self.names), Aim(known=self.known)
         found = find_best(self.one, self.weights, tables, aim, k=size, width=self.width, n_jobs=1)
