@@ -388,8 +388,9 @@ def test_clashes_are_looked_for_among_few_rules(monkeypatch):
 
     monkeypatch.setattr("semistruct.prediction.best_under", counted)
     others = [Words(f"w{i}", are="date", weight="hard") for i in range(40)]
+    estimator = fitted()
     with pytest.warns(RuleWarning) as caught:
-        fitted(*CLASHING).predict([["Machines", "w1"]] * 50, rules=Rules([*CLASHING, *others]))
+        estimator.predict([["Machines", "w1"]] * 50, rules=Rules([*CLASHING, *others]))
     conflict = "sequence 0: the rules 'starts with author' and 'machines are titles' conflict;"
     assert str(caught[0].message).startswith(conflict)
     assert len(searches) <= 1 + 3 * 4
