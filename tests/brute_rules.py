@@ -130,9 +130,10 @@ def wrong_edges(words, y, marks, last):
     return len([t for t in (ends if last else starts) if y[t] in marks and not is_mark(words[t], marks[y[t]])])
 
 
-def unheard(tokens, y, column):
-    """Tokens whose column holds another label."""
+def unheard(tokens, y, column, only=None):
+    """Tokens whose column holds another label; `only`: the one label whose votes count."""
     votes = [token[column] if isinstance(token, tuple) and column < len(token) else "" for token in tokens]
+    votes = ["" if only is not None and vote != only else vote for vote in votes]
     return len([1 for vote, label in zip(votes, y, strict=True) if vote not in ("", "?", label)])
 
 
@@ -244,7 +245,8 @@ def outside(value, target):
 def complete(rule):
     """A description with what is meant if nothing is said; its first entry is the kind of rule."""
     key = next(iter(rule))
-    return {key: rule[key], **DEFAULTS, **DEFAULTS_OF.get(key, {}), **rule}
+    of_share = {"level": "corpus"} if "fraction" in rule else {}
+    return {key: rule[key], **DEFAULTS, **DEFAULTS_OF.get(key, {}), **of_share, **rule}
 
 
 def violations(rule, X, y, labels):
@@ -261,7 +263,13 @@ def explicit(value, labels):
     return {key: explicit(inside, labels) for key, inside in value.items()} if isinstance(value, dict) else value
 
 
-def sequence_violations(rule, words, y, labels):
+def words_in(tokens):
+    """Without further columns."""
+    return [token[0] if isinstance(token, tuple) else token for token in tokens]
+
+
+def sequence_violations(rule, tokens, y, labels):
+    words = words_in(tokens)
     if not holds(rule.get("if", {}), words, y):
         return []
     rule = explicit(rule, labels)
@@ -279,7 +287,7 @@ def sequence_violations(rule, words, y, labels):
     if key == "proportion":
         return [factor * outside(list(y).count(label) / len(y), share) for label, share in of.items()]
     if key == "function":
-        return [outside(of(words, y), (rule.get("low", -inf), rule.get("high", 0)))]
+        return [outside(of(tokens, y), (rule.get("low", -inf), rule.get("high", 0)))]
     if key in ("words", "pattern"):
         return [len([t for t in places_of_words(words, rule) if not obeys(y[t], rule)])]
     return {
@@ -295,7 +303,7 @@ def sequence_violations(rule, words, y, labels):
         "change_after": lambda: [stays(words, y, of, some)],
         "block_starts_with": lambda: [wrong_edges(words, y, of, last=False)],
         "block_ends_with": lambda: [wrong_edges(words, y, of, last=True)],
-        "votes": lambda: [unheard(words, y, of["column"])],
+        "votes": lambda: [unheard(tokens, y, of["column"], rule.get("label"))],
         "differ": lambda: [same_words(words, y, of)],
         "agree": lambda: [other_words(words, y, of)],
         "change_only_on": lambda: [len(changes_elsewhere(words, y, of, rule.get("side", "after")))],
@@ -305,7 +313,7 @@ def sequence_violations(rule, words, y, labels):
 def corpus_violations(rule, X, y):
     key, of = next(iter(rule.items()))
     factor = 100 if rule.get("unit") == "percent" else 1
-    pairs = list(zip(X, y, strict=True))
+    pairs = [(words_in(tokens), row) for tokens, row in zip(X, y, strict=True)]
     if key == "proportion":
         every = [label for row in y for label in row]
         return [factor * outside(every.count(label) / len(every), share) for label, share in of.items()]
@@ -314,7 +322,7 @@ def corpus_violations(rule, X, y):
         means = {label: sum(number(list(row), label) for row in y) / len(y) for label in of}
         return [outside(means[label], target) for label, target in of.items()]
     if key == "function":
-        mean = sum(of(words, row) for words, row in pairs) / len(pairs)
+        mean = sum(of(tokens, row) for tokens, row in zip(X, y, strict=True)) / len(X)
         return [outside(mean, (rule.get("low", -inf), rule.get("high", 0)))]
     if key == "change_only_on":
         some = sum(len(changes_elsewhere(words, row, of, rule.get("side", "after"))) for words, row in pairs)

@@ -8,12 +8,13 @@ from hypothesis import strategies as st
 
 import brute
 import brute_rules
-from rule_strategies import VOCABULARY_OF_WORDS, built, descriptions
+from rule_strategies import built
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.rules import Rules
 from semistruct.rules.base import HARD
 from strategies import dense, random_batch, seeds
+from vocabulary_strategies import VOCABULARY_OF_WORDS, descriptions
 
 RTOL, ATOL = 1e-9, 1e-6  # of values that hold penalties of up to some 1e8
 

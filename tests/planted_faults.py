@@ -1,63 +1,58 @@
-"""Parts of a campaign in which something is wrong."""
+"""Faults that can be planted in the package, to see that a campaign finds them."""
 
-import os
-import signal
-import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from fuzz.part import Input, Part
-from semistruct.errors import DataError
-
-
-class Letters(Part):
-    """Refuses inputs with an x; what else happens is up to the test."""
-
-    name = "letters"
-    seconds = 0.5
-
-    def make(self, rng):
-        return Input("".join(rng.choices("abx", [9, 9, 1], k=12)).encode())
-
-    def run(self, given):
-        if b"x" in given.content:
-            raise DataError("an x")
-        return "accepted"
+from semistruct import formats
+from semistruct.formats.label_studio import LabelStudio
+from semistruct.rules.conditions import If
+from semistruct.rules.vocabulary.blocks import MinLength
 
 
-class Broken(Letters):
-    def run(self, given):
-        if given.content.count(b"x") == 2:
-            raise KeyError("two x")
-        return super().run(given)
+@dataclass(frozen=True)
+class Fault:
+    """What is replaced, in which module or class; `part`: of the campaign, whose inputs show it."""
+
+    part: str
+    owner: object
+    name: str
+    change: Callable
+
+    def plant(self, put=setattr):
+        put(self.owner, self.name, self.change(getattr(self.owner, self.name)))
 
 
-class Hanging(Letters):
-    def run(self, given):
-        while given.content.count(b"x") == 2:
-            time.sleep(0.1)
-        return super().run(given)
+def one_less(terms):
+    return lambda self, labels: terms(self.model_copy(update={"min_length": self.min_length - 1}), labels)
 
 
-class Crashing(Letters):
-    def run(self, given):
-        if given.content.count(b"x") == 2:
-            os.kill(os.getpid(), signal.SIGSEGV)
-        return super().run(given)
+def end_too_early(record_of):
+    def record(self, example):
+        found = record_of(self, example)
+        for annotation in found.get("annotations", ()):
+            for result in annotation["result"]:
+                value = result["value"]
+                value |= {"end": value["end"] - 1, "text": value["text"][:-1]}
+        return found
+
+    return record
 
 
-class Greedy(Letters):
-    def run(self, given):
-        if given.content.count(b"x") == 2:
-            assert len(bytearray(3 << 29))
-        return super().run(given)
+def without_absent(limit):
+    return lambda self, term, labels: limit(self.model_copy(update={"absent": None}), term, labels)
 
 
-class Wordy(Letters):
-    def run(self, given):
-        if given.content.count(b"x") == 2:
-            raise DataError("")
-        return super().run(given)
+def in_lower_case(examples):
+    def lowered(found):
+        for example in examples(found):
+            yield (example.labels and replace(example, labels=[y and y.lower() for y in example.labels])) or example
+
+    return lowered
 
 
-class Undecided(Letters):
-    def run(self, given):
-        return None if given.content.count(b"x") == 2 else super().run(given)
+FAULTS = {
+    "min_length": Fault("decoding", MinLength, "terms", one_less),
+    "label-studio": Fault("round trips", LabelStudio, "record_of", end_too_early),
+    "absent": Fault("decoding", If, "limit", without_absent),
+    "lower case": Fault("round trips", formats, "sharing_words", in_lower_case),
+}

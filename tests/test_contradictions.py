@@ -5,13 +5,14 @@ from itertools import combinations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rule_strategies import PATTERNS, VOCABULARY_OF_WORDS, built, cases, corpora
+from rule_strategies import built, cases, corpora
 from semistruct.rules import Rules, Words
 from semistruct.rules import contradictions as module
 from semistruct.rules.contradictions import contradictions
 from semistruct.rules.events import TokenEvent
 from semistruct.rules.occurrences import Occurrences
 from semistruct.rules.words import WordIndex, WordTest
+from vocabulary_strategies import PATTERNS, VOCABULARY_OF_WORDS
 
 
 def tokens_of(event, X):

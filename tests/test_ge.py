@@ -91,7 +91,7 @@ def enumerated(case):
 def cases(draw):
     labels = ("a", "b", "c")[: draw(st.sampled_from([2, 3]))]
     lengths = draw(st.lists(st.integers(1, 4), min_size=1, max_size=2))
-    rules = draw(st.lists(descriptions(labels).filter(about_shares), min_size=1, max_size=3))
+    rules = draw(st.lists(descriptions(labels, level="corpus").filter(about_shares), min_size=1, max_size=3))
     return random_case(np.random.default_rng(draw(seeds)), lengths, labels, rules, size=0.7)
 
 

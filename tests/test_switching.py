@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import brute_rules
 from matching_cases import Case, agrees, matching_cases, near, not_above, random_case, some_known
-from rule_strategies import EVERY_KIND, length_less_changes, marks_of_capitals
+from rule_strategies import EVERY_KIND
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode
 from semistruct.fitting import annealing
@@ -32,6 +32,7 @@ from semistruct.switching.span_kernels import (
 )
 from semistruct.switching.switch_kernels import LEAST, cost_window, count_change, score_window
 from strategies import random_batch, seeds
+from vocabulary_strategies import length_less_changes, marks_of_capitals
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 

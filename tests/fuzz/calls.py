@@ -1,18 +1,13 @@
-"""Calls from Python: values of wrong shapes and types, and decoding under rules against enumeration."""
-
-import json
-import random
+"""Calls from Python: every public function with values that are not meant for it."""
 
 import numpy as np
+from hypothesis import strategies as st
 
 import semistruct
+from fuzz.campaign import Part
 from fuzz.files import DATA, POOL, X, Y
-from fuzz.part import Input, JsonPart, Part
-from matching_cases import near, not_above, random_case
-from rule_strategies import AMOUNTS, MARKS, PATTERNS, SHARES
-from semistruct.prediction import decode_under
 from semistruct.rules import Rules
-from semistruct.rules.vocabulary import VOCABULARY
+from vocabulary_strategies import kinds
 
 VALUES = """
 None|True|0|-1|3|1.5|nan|inf|10**400|''|'x'|'abc'|b'x'|[]|[[]]|[[[]]]|[None]|[[None]]|[['a']]|[['']]|[[' ']]|[[1]]
@@ -66,13 +61,8 @@ def _listed(text):
 
 
 class Calls(Part):
-    """Every public function with values that are not meant for it."""
-
     name = "calls"
     share = 2.0
-    batch = 200
-    values = _listed(VALUES)
-    calls = _listed(CALLS)
 
     def warm(self, folder):
         super().warm(folder)
@@ -84,7 +74,7 @@ class Calls(Part):
             "hmm": semistruct.HMM(),
         }
         self.names = {
-            **names, **{rule.__name__: rule for rule in VOCABULARY.values()},
+            **names, **{rule.__name__: rule for rule in kinds()},
             **{name: estimator.fit(X, Y) for name, estimator in fitted.items()},
             "X": X, "Y": Y, "POOL": POOL, "rules": rules, "np": np, "nan": float("nan"), "inf": float("inf"),
             "corpus": semistruct.Corpus.of(X, Y),
@@ -92,153 +82,45 @@ class Calls(Part):
         (self.folder / "data").write_text(DATA["tsv"])
         for name, further in ESTIMATORS.items():  # compiles what they need
             pool = ", pool=POOL" if hasattr(getattr(semistruct, name), "axis") else ""
-            self.run(Input(f"{_call(name, further)}.fit(X, Y{pool})".encode()))
+            self.run(f"{_call(name, further)}.fit(X, Y{pool})")
         for call in ("predict(X, rules=rules, n_best=2)", "decision_function(X, rules=rules)", "confidence(X)"):
-            self.run(Input(f"ssvm.{call}".encode()))
+            self.run(f"ssvm.{call}")
 
-    def make(self, rng):
-        kind, values = rng.random(), self.values
-        if kind < 0.55:
-            text = rng.choice(self.calls)
-        elif kind < 0.75:
-            rule = rng.choice(sorted(VOCABULARY.values(), key=lambda r: r.__name__))
-            extra = rng.choice(sorted(rule.model_fields))
-            text = f"Rules([{rule.__name__}({rng.choice(['@', repr('author'), repr(['author', 'date'])])}, {extra}=@)])"
-        elif kind < 0.9:
-            name = rng.choice(list(ESTIMATORS))
-            further = rng.choice(["", "", "", ", dev=@", ", pool=@" if name not in ("SSVM", "CRF", "HMM") else ""])
-            text = f"{_call(name, ESTIMATORS[name])}.fit({rng.choice(['@, Y', 'X, @', '@, @', 'X, Y'])}{further})"
-        else:
-            name = rng.choice(list(ESTIMATORS))
-            own = getattr(semistruct, name)().get_params(deep=False)
-            choice = rng.choice(sorted(set(own) - LONG_RUNNING))
-            text = f"{_call(name, {**ESTIMATORS[name], choice: '@'})}.fit(X, Y)"
-        while "@" in text:
-            text = text.replace("@", rng.choice(values), 1)
-        return Input(text.encode())
+    def inputs(self):
+        return st.one_of(
+            st.sampled_from(_listed(CALLS)), st.sampled_from(_listed(CALLS)), of_rules(), of_estimators()
+        ).flatmap(filled)
 
     def run(self, given):
-        names = dict(self.names)
-        code = compile(given.content.decode().replace("'data'", repr(str(self.folder / "data"))), "<call>", "eval")
-        eval(code, names)
-        return "accepted"
+        code = compile(given.replace("'data'", repr(str(self.folder / "data"))), "<call>", "eval")
+        eval(code, dict(self.names))
 
-    def smaller(self, content):
-        return ()
+
+@st.composite
+def of_rules(draw):
+    rule = draw(st.sampled_from(kinds()))
+    first = draw(st.sampled_from(["@", repr("author"), repr(["author", "date"])]))
+    return f"Rules([{rule.__name__}({first}, {draw(st.sampled_from(sorted(rule.model_fields)))}=@)])"
+
+
+@st.composite
+def of_estimators(draw):
+    """What is learned from odd data, or with an odd parameter."""
+    name = draw(st.sampled_from(list(ESTIMATORS)))
+    if draw(st.booleans()):
+        own = sorted(set(getattr(semistruct, name)().get_params(deep=False)) - LONG_RUNNING)
+        return f"{_call(name, {**ESTIMATORS[name], draw(st.sampled_from(own)): '@'})}.fit(X, Y)"
+    pool = ", pool=@" if hasattr(getattr(semistruct, name), "axis") else ""
+    further = draw(st.sampled_from(["", ", dev=@", pool]))
+    return f"{_call(name, ESTIMATORS[name])}.fit({draw(st.sampled_from(['@, Y', 'X, @', '@, @', 'X, Y']))}{further})"
+
+
+@st.composite
+def filled(draw, text):
+    while "@" in text:
+        text = text.replace("@", draw(st.sampled_from(_listed(VALUES))), 1)
+    return text
 
 
 def _call(name, params):
     return f"{name}({', '.join(f'{key}={value}' for key, value in params.items())})"
-
-
-class Decoding(JsonPart):
-    """The best labellings of random small models under random rules, against all labellings."""
-
-    name = "decoding"
-    share = 2.0
-    batch = 20
-
-    def warm(self, folder):
-        super().warm(folder)
-        for i in range(30):  # compiles all kernels
-            self.run(self.make(random.Random(i)))
-
-    def make(self, rng):
-        labels = "abcd"[: rng.choice([1, 2, 3, 3, 3, 4])]
-        longest = 5 if len(labels) < 4 else 4
-        value = {
-            "labels": labels, "lengths": [rng.randint(1, longest) for _ in range(rng.choice([1, 2]))],
-            "rules": [random_rule(rng, list(labels)) for _ in range(rng.randint(1, 4))],
-            "seed": rng.getrandbits(32), "whole": rng.random() < 0.5, "size": rng.choice([0.0, 0.1, 3.0, 50.0]),
-            "k": rng.choice([1, 1, 2, 5]),
-        }  # fmt: skip
-        return Input(json.dumps(value).encode())
-
-    def smaller(self, content):
-        value = json.loads(content)
-        for i in range(len(value["rules"])):
-            yield json.dumps({**value, "rules": value["rules"][:i] + value["rules"][i + 1 :]}).encode()
-
-    def run(self, given):
-        value = json.loads(given.content)
-        rules = [{key: _ranges(entry) for key, entry in rule.items()} for rule in value["rules"]]
-        rng = np.random.default_rng(value["seed"])
-        case = random_case(rng, value["lengths"], value["labels"], rules, size=value["size"], whole=value["whole"])
-        k = value["k"]
-        found = decode_under(case.batch, case.weights, case.tables, k=k, n_jobs=1)
-        for i in range(len(case.X)):
-            worth = {path: score - case.instance(i, path) for path, score in case.scores[i].items()}
-            best = sorted(worth.values(), reverse=True)
-            paths = [tuple(row[case.tokens(i)].tolist()) for row in found.labels]
-            there = found.values[i] > -np.inf
-            assert there.sum() == min(k, len(best)), f"{there.sum()} labellings, not {min(k, len(best))}"
-            assert near(found.values[i][there], [worth[path] for path, y in zip(paths, there, strict=True) if y]), (
-                "values are wrong"
-            )
-            assert not_above(best[0], found.ceiling[i]), "there is a better labelling than the ceiling says"
-            if found.exact[i]:
-                assert near(found.values[i][there], best[: there.sum()]), "not the best labellings"
-        if len(case.tables.corpus):
-            one, switched = (
-                decode_under(case.batch, case.weights, case.tables, corpus=corpus, n_jobs=1) for corpus in (False, True)
-            )  # the best of k may be another one of equals
-            before, after = (case.objective(f.labels[0], np.ones(len(case.X)), 0.0) for f in (one, switched))
-            assert not_above(after, before), "corpus rules made it worse"
-        return "accepted"
-
-
-def _ranges(entry):
-    """Ranges are lists in JSON, and tuples in descriptions of rules."""
-    if isinstance(entry, dict):
-        return {key: _ranges(inner) for key, inner in entry.items()}
-    is_range = (
-        isinstance(entry, list) and len(entry) == 2 and all(x is None or isinstance(x, int | float) for x in entry)
-    )
-    return tuple(entry) if is_range else entry
-
-
-def random_rule(rng, labels):
-    """A description of a rule, as in `rule_strategies`."""
-
-    def some(values=labels, least=1):
-        return rng.sample(values, rng.randint(least, min(3, len(values))))
-
-    def target(values):
-        low, high = sorted(rng.choices(values, k=2))
-        return rng.choice([low, high, [low, high], [low, None], [None, high]])
-
-    def about_words(key, value):
-        rule = {key: value, rng.choice(["are", "are_not"]): some()}
-        if rng.random() < 0.3:
-            rule[rng.choice(["before", "after"])] = rng.choice(PATTERNS)
-        if rng.random() < 0.3:
-            rule |= {"level": "corpus", "fraction": target(SHARES)}
-        return rule
-
-    def length(key):
-        return {key: rng.randint(1, 5), **({"labels": some()} if rng.random() < 0.5 else {})}
-
-    kinds = [
-        lambda: {"starts_with": some()}, lambda: {"ends_with": some()}, lambda: {"exactly_once": some()},
-        lambda: {"present": some()},
-        lambda: {"at_most_once": rng.choice(["all", some()]), "counting": rng.choice(["blocks", "labels"])},
-        lambda: {"change_only_on": some(MARKS), "side": rng.choice(["after", "either"])},
-        lambda: {"change_only_on": some(MARKS), "level": "corpus", "fraction": target(SHARES)},
-        lambda: about_words("words", some(["pp", "PP", "CA", "1984", "ß", "nothing"])),
-        lambda: about_words("pattern", rng.choice(PATTERNS)),
-        lambda: length("min_length"), lambda: length("max_length"),
-        lambda: {"order": rng.sample(labels, rng.randint(2,
-        len(labels)))} if len(labels) > 1 else {"present": some()},
-        lambda: {"follows": {label: some() for label in some()}},
-        lambda: {"never_follows": {label: some() for label in some()}},
-        lambda: {"proportion": {rng.choice(labels): target(SHARES)}, "level": rng.choice(["instance", "corpus"]),
-                 "unit": rng.choice(["fraction", "percent"])},
-        lambda: {"count": {label: target(AMOUNTS) for label in some()}, "level": rng.choice(["instance", "corpus"]),
-                 "of": rng.choice(["blocks", "tokens"])},
-    ]  # fmt: skip
-    rule = rng.choice(kinds)()
-    if rng.random() < 0.7:
-        rule["weight"] = rng.choice(["hard", 0.25, 1, 7.5])
-    if rng.random() < 0.5:
-        rule["penalty"] = rng.choice(["absolute", "square"])
-    return rule

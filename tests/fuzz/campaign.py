@@ -1,349 +1,338 @@
-"""Runs the parts in worker processes, and survives what happens to them.
+"""Runs the parts, each in a process of its own, and survives what happens there.
 
-Input number i of a part depends on the seed, the part and i only.  A worker says which input it is at; one that takes
-too long or dies is replaced, and the campaign goes on.  Each distinct failure is written to a folder of its own.
+A part has inputs (a strategy of hypothesis) and runs them.  An input is accepted, or it is refused by a
+SemistructError of one line; anything else is a failure.  Hypothesis makes failing inputs small.  Inputs are plain data:
+a failure is a file with the input as Python writes it, which `replay` runs once more.
 """
 
-import json
+import ast
+import hashlib
 import multiprocessing
 import os
-import random
+import re
 import resource
-import shutil
 import signal
-import sys
 import tempfile
 import time
+import traceback
 import warnings
-from collections import Counter
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz.part import Failure, Input, attempt, shrunk
+import hypothesis
+from hypothesis import HealthCheck, Phase, given, settings
 
-PREPARING, IDLE = -1, -2
+from planted_faults import FAULTS
+from semistruct.errors import SemistructError
+
+LONGEST = 1000  # characters of a message
+SHRINKING = 20.0  # seconds
 PREPARATION = 300.0  # seconds for compiling kernels
-BATCH_SECONDS = 1.0
-REDRAW = 0.5
-SHRINKING = 10.0  # seconds to shrink what hangs or crashes, where each attempt costs a worker
+GRACE = 30.0  # seconds more than an input may take, after which its process is ended
+ROUND = (10, 1000)  # inputs of the first round, and of the longest one
+
+
+class Part:
+    """
+    name     in the table and in the names of failures
+    share    of the time of the campaign, relative to that of others
+    seconds  that one input may take
+    memory   bytes that all inputs together may take; None for a part that runs commands
+    """
+
+    name = ""
+    share = 1.0
+    seconds = 5.0
+    memory = 1 << 30
+
+    def warm(self, folder):
+        """Prepare what all inputs need; `folder` is for files."""
+        self.folder = Path(folder)
+
+    def inputs(self):
+        """A strategy for inputs, which are plain data."""
+        raise NotImplementedError
+
+    def run(self, given):
+        """Returns if the input is accepted."""
+        raise NotImplementedError
+
+
+@dataclass
+class Failure:
+    """place is the same for failures that probably have the same cause."""
+
+    part: str
+    place: str
+    report: str
+    given: object
+    after: float = 0.0  # seconds since the campaign began
+
+    @property
+    def name(self):
+        return f"{self.part.replace(' ', '-')}-{hashlib.sha256(self.place.encode()).hexdigest()[:8]}.txt"
+
+    def write(self, folder):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        text = f"part: {self.part}\nplace: {self.place}\ninput: {self.given!r}\n\n{self.report}"
+        (Path(folder) / self.name).write_text(text, encoding="utf-8", errors="backslashreplace")
 
 
 @dataclass
 class Tally:
-    tried: int = 0
     accepted: int = 0
     refused: int = 0
-    failures: int = 0
+    failed: int = 0
     seconds: float = 0.0
-    following: int = 0  # number of the first input that nobody was asked to run
-    left_over: list = field(default_factory=list)  # (first, count) that came back
-
-    def next_range(self, count, limit):
-        """(first, count) of inputs to run next; a count of 0 if there are none."""
-        if self.left_over:
-            return self.left_over.pop()
-        first = self.following
-        self.following += count if limit is None else min(count, limit - first)
-        return first, self.following - first
-
-
-@dataclass
-class Result:
-    tallies: dict
-    failures: dict = field(default_factory=dict)  # by name
+    failures: dict = field(default_factory=dict)  # by place
 
     @property
-    def failed(self):
-        return any(tally.failures for tally in self.tallies.values())
+    def tried(self):
+        return self.accepted + self.refused + self.failed
 
-    def table(self):
-        head = ("part", "tried", "accepted", "refused", "failures", "per second")
-        rows = [
-            (name, t.tried, t.accepted, t.refused, t.failures, f"{t.tried / t.seconds if t.seconds else 0:.1f}")
-            for name, t in self.tallies.items()
-        ]
-        total = [sum(row[i] for row in rows) for i in range(1, 5)]
-        rows.append(("all", *total, f"{total[0] / max(sum(t.seconds for t in self.tallies.values()), 1e-9):.1f}"))
-        return [f"{row[0]:<12}" + "".join(f"{cell!s:>12}" for cell in row[1:]) for row in (head, *rows)]
+
+class Enough(BaseException):
+    """Ends a round at once; hypothesis does not take it for a failure."""
+
+
+class Hang(Exception):
+    """An input takes too long."""
+
+
+def attempt(part, value):
+    """("accepted", None), ("refused", None), or ("failed", (place, report))."""
+    try:
+        with _in_time(part.seconds):
+            part.run(value)
+    except SemistructError as err:
+        message = str(err)
+        if len(message.splitlines()) == 1 and len(message) <= LONGEST:
+            return "refused", None
+        return "failed", _described(err, "a message of several lines, of none, or a long one: ")
+    except Enough:
+        raise
+    except BaseException as err:
+        return "failed", _described(err)
+    return "accepted", None
+
+
+def explore(part, tally, *, seed=0, until=None, inputs=None, note=lambda *_: None):
+    """Run rounds of hypothesis until a time, or one round of as many inputs; at least one input is tried.
+
+    note  called before every input and after every round
+    """
+    number, size = 0, ROUND[0] if inputs is None else inputs
+    while number == 0 or (until is not None and time.monotonic() < until):
+        began = time.monotonic()
+        _round(part, tally, f"{seed} {part.name} {number}", size, until, note)
+        tally.seconds += time.monotonic() - began
+        number, size = number + 1, min(2 * size, ROUND[1])
+        note()
+
+
+def _round(part, tally, seed, size, until, note):
+    known, found, since = set(tally.failures), {}, None
+
+    def run(value):
+        nonlocal since
+        if tally.tried and (since or until) and time.monotonic() > (since + SHRINKING if since else until):
+            raise Enough
+        note(value)
+        answer, failure = attempt(part, value)
+        if since is None:
+            setattr(tally, answer, getattr(tally, answer) + 1)
+        if failure is None or failure[0] in known:
+            return
+        since = since or time.monotonic()
+        place, report = failure
+        best = found.get(place)
+        if best is None or len(repr(value)) <= len(repr(best.given)):
+            found[place] = Failure(part.name, place, report, value)
+        raise AssertionError(place)
+
+    number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big")
+    config = settings(
+        max_examples=size, deadline=None, database=None, suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink], report_multiple_bugs=False,
+    )  # fmt: skip
+    try:
+        hypothesis.seed(number)(config(given(part.inputs())(run)))()
+    except Enough:
+        pass
+    except Exception as err:
+        if not found:  # it is the making of inputs that fails
+            place, report = _described(err, "while inputs were made: ")
+            found[place] = Failure(part.name, place, report, None)
+            tally.failed += place not in known
+    tally.failures |= found
+
+
+@contextmanager
+def _in_time(seconds):
+    def ring(*_):
+        raise Hang(f"more than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _described(err, words=""):
+    """(place, report) of an exception; what an assertion says up to a colon is a place of its own."""
+    frames = traceback.extract_tb(err.__traceback__)
+    ours = [f for f in frames if "semistruct" in Path(f.filename).parts] or frames
+    where = f"{Path(ours[-1].filename).name}:{ours[-1].name}" if ours else ""
+    said = f" ({str(err).partition(':')[0][:60]})" if isinstance(err, AssertionError) else ""
+    report = words + "".join(traceback.format_exception(err))
+    return f"{words}{type(err).__name__} in {where}{said}", report
+
+
+# processes -------------------------------------------------------------------------------------------------
+
+
+def work(pipe, clock, part, seed, seconds, inputs, planted):
+    """The life of a process: one part.  It says since when it is at an input, and sends its tally now and then."""
+    warnings.simplefilter("ignore")
+    if planted is not None:
+        FAULTS[planted].plant()
+    until, tally = None if seconds is None else time.monotonic() + seconds, Tally()
+    with tempfile.TemporaryDirectory(prefix="semistruct-fuzz-", dir=_room(), ignore_cleanup_errors=True) as folder:
+        os.chdir(folder)
+        try:
+            part.warm(folder)
+        except BaseException as err:
+            place, report = _described(err, "before the first input: ")
+            tally.failures[place] = Failure(part.name, place, report, None)
+            tally.failed = 1
+        else:
+            _limit_memory(part.memory)
+            told = 0.0
+
+            def note(value=None):
+                nonlocal told
+                clock[0] = time.monotonic() + part.seconds
+                (Path(folder) / "input").write_text(repr(value), errors="backslashreplace")
+                if value is None or time.monotonic() - told > 1:
+                    pipe.send(tally)
+                    told = time.monotonic()
+
+            pipe.send(Path(folder) / "input")
+            explore(part, tally, seed=seed, until=until, inputs=inputs, note=note)
+        os.chdir("/")
+        pipe.send(tally)
 
 
 class Worker:
-    """A process that runs inputs."""
+    """A process with its part."""
 
-    def __init__(self, parts, seed, folder):
+    def __init__(self, part, *job):
         context = multiprocessing.get_context("spawn")
-        self.folder = tempfile.mkdtemp(dir=folder)
-        self.pipe, theirs = context.Pipe()
-        self.clock = context.RawArray("d", [PREPARING, time.monotonic(), 0, 0])  # input, since, accepted, refused
-        self.process = context.Process(target=serve, args=(theirs, self.clock, parts, seed, self.folder), daemon=False)
+        self.part, self.tally, self.place, self.told = part, Tally(), None, set()
+        self.pipe, theirs = context.Pipe(duplex=False)
+        self.clock = context.RawArray("d", [time.monotonic() + PREPARATION])
+        self.process = context.Process(target=work, args=(theirs, self.clock, part, *job))
         self.process.start()
         theirs.close()
-        self.part = None
 
-    def ask(self, part, *job):
-        self.part = part
-        self.clock[:] = [PREPARING, time.monotonic(), 0, 0]
-        self.pipe.send((part.name, *job))
-
-    def answer(self):
-        """What came back; "hang" or "crash" if nothing will; None if it is at work."""
+    def has_ended(self):
+        alive = self.process.is_alive()
         try:
-            if self.pipe.poll():
-                return self.pipe.recv()
+            while self.pipe.poll():
+                message = self.pipe.recv()
+                if isinstance(message, Tally):
+                    self.tally = message
+                else:
+                    self.place = message
         except (EOFError, ConnectionError):
-            return "crash"
-        index, since, *_ = self.clock
-        limit = PREPARATION if index == PREPARING else self.part.seconds
-        if index != IDLE and time.monotonic() - since > limit:
-            return "hang"
-        return None if self.process.is_alive() or self.pipe.poll() else "crash"
-
-    def wait(self):
-        while (answer := self.answer()) is None:
-            time.sleep(0.01)
-        return answer
-
-    def end(self):
-        self.process.kill()
+            alive = False
+        hangs = alive and time.monotonic() > self.clock[0] + GRACE
+        if alive and not hangs:
+            return False
+        if hangs:
+            self.process.kill()
         self.process.join()
-        self.pipe.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if self.process.exitcode != 0:
+            how = "hang" if hangs else f"ended with {self.process.exitcode}"
+            last = self.place.read_text() if self.place and self.place.exists() else "None"
+            place = f"the process: {how}"
+            self.tally.failures[place] = Failure(self.part.name, place, f"{place}\n", Literally(last))
+            self.tally.failed += 1
+        return True
 
 
-def serve(pipe, clock, parts, seed, folder):
-    """The life of a worker: batches of inputs, or single ones."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    warnings.simplefilter("ignore")
-    os.chdir(folder)
-    warm, base = set(), 0
-    while (job := pipe.recv()) is not None:
-        name, *what = job
-        part = parts[name]
-        _limit_memory(None)
-        if name not in warm:
-            own = Path(folder) / name.replace(" ", "-")
-            own.mkdir()
-            part.warm(own)
-            warm.add(name)
-            base = _memory()
-        if part.memory is not None:
-            _limit_memory(base + part.memory)
-        if what[0] == "make":
-            pipe.send(part.make(_generator(seed, name, what[1])))
-        elif what[0] == "try":
-            clock[:2] = [0, time.monotonic()]
-            pipe.send(attempt(part, what[1]))
-        else:
-            pipe.send(_batch(part, seed, *what[1:], clock))
-        clock[0] = IDLE
+class Literally(str):
+    """An input as Python writes it."""
+
+    __repr__ = str.__str__
 
 
-def _batch(part, seed, first, count, known, clock):
-    """(tally, failures) of the inputs from `first` on; ends early if they take long."""
-    began, shrinking, tally, failures = time.monotonic(), 0.0, Tally(), []
-    for i in range(first, first + count):
-        given = part.make(_generator(seed, part.name, i))
+def campaign(parts, *, seconds=None, inputs=None, seed=0, workers=None, folder=None, planted=None, show=None):
+    """{name: tally} of the parts, which share the time of all workers; every part has a try, even if time is up.
 
-        def alive(i=i):
-            clock[:] = [i, time.monotonic(), tally.accepted, tally.refused]
-
-        alive()
-        answer, failure = attempt(part, given)
-        tally.tried += 1
-        if failure is None:
-            setattr(tally, answer, getattr(tally, answer) + 1)
-        else:
-            tally.failures += 1
-            place, report = failure
-            found = Failure(part.name, i, place, report, None)
-            if found.name not in known and part.memory is not None:
-                since = time.monotonic()
-                found = replace(found, given=shrunk(part, given, place, alive))
-                shrinking += time.monotonic() - since
-            failures.append(replace(found, given=found.given or given))
-            known = {*known, found.name}
-        if time.monotonic() - began - shrinking > BATCH_SECONDS:
-            break
-    tally.seconds = time.monotonic() - began - shrinking
-    return tally, failures
-
-
-def campaign(parts, *, seconds=None, inputs=None, seed=0, workers=None, folder=None, show=None):
-    """Run until the time is up or every part has had as many inputs; returns a Result.
-
-    folder  for failures, made when there is one; show is called with the Result now and then
+    folder   for failures, made when there is one
+    planted  the name of a fault, see `planted_faults`
+    show     called with every new failure
     """
-    parts = {part.name: part for part in parts}
-    result = Result({name: Tally() for name in parts})
-    began, drawn = time.monotonic(), 0.0
-    room = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="semistruct-fuzz-", dir=room, ignore_cleanup_errors=True) as place:
-        team = [Worker(parts, seed, place) for _ in range(workers or os.cpu_count() or 1)]
-        try:
-            while True:
-                on_time = seconds is None or time.monotonic() - began < seconds
-                for i, worker in enumerate(team):
-                    if worker.part is not None and (answer := worker.answer()) is not None:
-                        if not _note(result, worker, answer, folder):
-                            worker.end()
-                            team[i] = worker = Worker(parts, seed, place)
-                        worker.part = None
-                    if worker.part is None and on_time:
-                        _hand_out(worker, parts, result, inputs)
-                if show and time.monotonic() - drawn > REDRAW:
-                    drawn = time.monotonic()
-                    show(result)
-                if all(worker.part is None for worker in team):
-                    break
-                multiprocessing.connection.wait([w.pipe for w in team if w.part is not None], timeout=0.05)
-        finally:
-            for worker in team:
-                worker.end()
-        for failure in [f for f in result.failures.values() if f.given is None]:
-            given = _remade(Worker(parts, seed, place), parts[failure.part], failure)
-            given = _shrunk_from_outside(parts, seed, place, replace(failure, given=given))
-            result.failures[failure.name] = failure = replace(failure, given=given)
-            write(failure, folder)
-    return result
-
-
-def _hand_out(worker, parts, result, inputs):
-    """A batch of the part that has had the least time for its share."""
-    tallies = result.tallies
-    waiting = [
-        p for p in parts.values() if inputs is None or tallies[p.name].left_over or tallies[p.name].following < inputs
-    ]
-    if not waiting:
-        return
-    part = min(waiting, key=lambda p: _progress(tallies[p.name], p))
-    worker.first, worker.count = tallies[part.name].next_range(part.batch, inputs)
-    worker.ask(part, "batch", worker.first, worker.count, set(result.failures))
-
-
-def _progress(tally, part):
-    """The time that a part has had, with a guess for what is under way, in units of its share."""
-    under_way = (tally.following - sum(n for _, n in tally.left_over) - tally.tried) / part.batch * BATCH_SECONDS
-    return (tally.seconds + under_way) / part.share
-
-
-def _note(result, worker, answer, folder):
-    """Add what a worker answered; False if the worker is no longer of use."""
-    tally = result.tallies[worker.part.name]
-    if isinstance(answer, str):
-        index, since, accepted, refused = worker.clock
-        index = worker.first if index < 0 else int(index)
-        place = f"{answer}: {_ending(worker, answer)}"
-        failure = Failure(worker.part.name, index, place, f"{place}, at input {index}\n", None)
-        result.failures.setdefault(failure.name, failure)
-        done = index + 1 - worker.first
-        tally.tried += done
-        tally.accepted += int(accepted)
-        tally.refused += int(refused)
-        tally.failures += done - int(accepted) - int(refused)
-        tally.seconds += time.monotonic() - since
-        _give_back(tally, worker, done)
-        return False
-    batch, failures = answer
-    _give_back(tally, worker, batch.tried)
-    for name in ("tried", "accepted", "refused", "failures", "seconds"):
-        setattr(tally, name, getattr(tally, name) + getattr(batch, name))
-    for failure in failures:
-        if failure.name not in result.failures:
-            result.failures[failure.name] = failure
-            write(failure, folder)
-    return True
-
-
-def _give_back(tally, worker, done):
-    if done < worker.count:
-        tally.left_over.append((worker.first + done, worker.count - done))
-
-
-def _ending(worker, answer):
-    if answer == "hang":
-        return f"more than {worker.part.seconds:g} s"
-    worker.process.join(1)
-    code = worker.process.exitcode
-    return f"the worker ended with {code}" if code is None or code >= 0 else signal.Signals(-code).name
-
-
-def _remade(worker, part, failure):
-    """The input that a worker could not hand back."""
+    workers, total, began = workers or os.cpu_count() or 1, sum(part.share for part in parts), time.monotonic()
+    waiting, team, tallies = sorted(parts, key=lambda part: -part.share), [], {part.name: Tally() for part in parts}
     try:
-        worker.ask(part, "make", failure.index)
-        made = worker.wait()
-        return made if isinstance(made, Input) else Input(b"")
+        while waiting or team:
+            while waiting and len(team) < workers:
+                part = waiting.pop(0)
+                time_of = None if seconds is None else seconds * workers * part.share / total
+                team.append(Worker(part, seed, time_of, inputs, planted))
+            for worker in list(team):
+                if worker.has_ended():
+                    team.remove(worker)
+                tallies[worker.part.name] = worker.tally
+                for failure in worker.tally.failures.values():
+                    if failure.place not in worker.told:
+                        worker.told.add(failure.place)
+                        failure.after = time.monotonic() - began
+                        if folder is not None:
+                            failure.write(folder)
+                        if show is not None:
+                            show(failure)
+            time.sleep(0.05)
     finally:
-        worker.end()
+        for worker in team:
+            worker.process.kill()
+    return tallies
 
 
-def _shrunk_from_outside(parts, seed, place, failure):
-    """A smaller input that ends its worker too; there is time for a few attempts only."""
-    part, given, end = parts[failure.part], failure.given, time.monotonic() + SHRINKING
-    smaller = part.memory is not None
-    while smaller:
-        smaller = False
-        for content in part.smaller(given.content):
-            if time.monotonic() > end:
-                return given
-            candidate = replace(given, content=content)
-            worker = Worker(parts, seed, place)
-            try:
-                worker.ask(part, "try", candidate)
-                if isinstance(worker.wait(), str):
-                    given, smaller = candidate, True
-                    break
-            finally:
-                worker.end()
-    return given
+def is_good(tallies):
+    """Nothing failed, and no part did nothing."""
+    return all(tally.tried and not tally.failures for tally in tallies.values())
 
 
-def write(failure, folder):
-    """The failure as files: the input, its options, and what happened."""
-    if folder is None:
-        return
-    place = Path(folder) / failure.name
-    place.mkdir(parents=True, exist_ok=True)
-    (place / "input").write_bytes(failure.given.content)
-    about = {"part": failure.part, "index": failure.index, "place": failure.place, "options": failure.given.options}
-    (place / "about.json").write_text(json.dumps(about, indent=1), encoding="utf-8")
-    (place / "report.txt").write_text(failure.report, encoding="utf-8", errors="backslashreplace")
+def table(tallies):
+    rows = [("part", "tried", "accepted", "refused", "failures", "per second")]
+    for name, t in tallies.items():
+        rows.append((name, t.tried, t.accepted, t.refused, len(t.failures), f"{t.tried / max(t.seconds, 1e-9):.1f}"))
+    return [f"{row[0]:<14}" + "".join(f"{cell!s:>12}" for cell in row[1:]) for row in rows]
 
 
-def replay(parts, place):
-    """Run the input of a failure once more, in this process."""
-    about = json.loads((Path(place) / "about.json").read_text(encoding="utf-8"))
-    part = next(part for part in parts if part.name == about["part"])
+def replay(parts, path):
+    """What becomes of the input of a failure, in this process: see `attempt`."""
+    found = re.match(r"part: (.*)\nplace: .*\ninput: (.*)\n", Path(path).read_text(encoding="utf-8"))
+    part = next(part for part in parts if part.name == found[1])
     with tempfile.TemporaryDirectory() as folder:
         part.warm(folder)
-        return attempt(part, Input((Path(place) / "input").read_bytes(), about["options"]))
+        return attempt(part, ast.literal_eval(found[2]))
 
 
-def drawing():
-    """A function that draws the table over the one before."""
-    lines = Counter()
-
-    def show(result):
-        table = result.table()
-        if lines["drawn"]:
-            sys.stdout.write(f"\x1b[{lines['drawn']}A")
-        sys.stdout.write("".join(f"\x1b[2K{line}\n" for line in table))
-        sys.stdout.flush()
-        lines["drawn"] = len(table)
-
-    return show
+def _room():
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
-def _generator(seed, name, index):
-    return random.Random(f"{seed} {name} {index}")
-
-
-def _memory():
-    """Bytes of address space in use."""
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
-
-
-def _limit_memory(size):
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (hard if size is None else size, hard))
+def _limit_memory(more):
+    """Let this process have so many bytes more than now."""
+    if more is not None:
+        with open("/proc/self/statm") as file:
+            now = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (now + more, resource.getrlimit(resource.RLIMIT_AS)[1]))

@@ -1,5 +1,6 @@
 """Commands that are killed, interrupted, or run out of room."""
 
+import io
 import json
 import os
 import resource
@@ -10,8 +11,11 @@ import sys
 import time
 import zipfile
 
-from fuzz.part import Input, Part
+from hypothesis import strategies as st
+
+from fuzz.campaign import Part
 from semistruct import make_citations
+from semistruct.errors import SemistructError
 from semistruct.formats import write
 
 TRAIN = ["train", "few.tsv", "-u", "pool.txt", "-r", "citations", "-C", "0.5", "-p", "schedule=1,3,10", "-p",
@@ -19,6 +23,7 @@ TRAIN = ["train", "few.tsv", "-u", "pool.txt", "-r", "citations", "-C", "0.5", "
          "-f", "word", "--quiet", "--jobs", "1"]  # fmt: skip
 ANSWER = 1.0  # seconds in which an interruption is answered
 OUTPUT = "out"
+MOMENTS = [i / 200 for i in range(200)]  # of the time that a command takes
 
 
 class Commands(Part):
@@ -27,7 +32,6 @@ class Commands(Part):
     share = 1.0
     seconds = 120.0
     memory = None
-    batch = 1
 
     def warm(self, folder):
         super().warm(folder)
@@ -36,7 +40,6 @@ class Commands(Part):
         self.inputs.mkdir()
         write(data.examples[:6], self.inputs / "few.tsv", "tsv")
         write(data.examples[6:], self.inputs / "pool.txt", "text")
-        began = time.monotonic()
         code, _, err, place = self.whole([*TRAIN, "-o", "out/a.model"])
         assert code == 0, err
         self.model = (place / OUTPUT / "a.model").read_bytes()
@@ -91,14 +94,9 @@ class Commands(Part):
     def same_model(self, content):
         return about_model(content) == about_model(self.model)
 
-    def smaller(self, content):
-        return ()
-
 
 def about_model(path_or_bytes):
     """What a model file says, but for when it was made."""
-    import io
-
     with zipfile.ZipFile(io.BytesIO(path_or_bytes)) as archive:
         about = json.loads(archive.read("model.json"))
         about["card"].pop("created")
@@ -117,13 +115,13 @@ class Kills(Commands):
 
     name = "kills"
 
-    def make(self, rng):
-        return Input(b"", {"moments": [rng.random() for _ in range(rng.choice([1, 1, 2, 3]))]})
+    def inputs(self):
+        return st.lists(st.sampled_from(MOMENTS), min_size=1, max_size=3)
 
     def run(self, given):
         place = self.place()
         command = [*TRAIN, "-o", "out/a.model", "--checkpoint", "out/run"]
-        for i, moment in enumerate(given.options["moments"]):
+        for i, moment in enumerate(given):
             process = self.start(command + ["--resume"] * (i > 0), place)
             try:
                 process.communicate(timeout=moment * self.usual * 1.1)
@@ -136,7 +134,6 @@ class Kills(Commands):
         code, _, err, _ = self.whole([*command, "--resume"], place)
         assert code == 0, err
         assert self.same_model((place / OUTPUT / "a.model").read_bytes()), "the resumed model is another one"
-        return "accepted"
 
 
 class Interrupts(Commands):
@@ -144,14 +141,13 @@ class Interrupts(Commands):
 
     name = "interrupts"
 
-    def make(self, rng):
-        return Input(b"", {"moment": rng.random()})
+    def inputs(self):
+        return st.sampled_from(MOMENTS)
 
     def run(self, given):
-        slow = min(self.once(given.options["moment"]) for _ in range(2))
+        slow = min(self.once(given) for _ in range(2))
         waiting = os.getloadavg()[0] / (os.cpu_count() or 1)  # processes that want each core
         assert slow <= ANSWER * max(1.0, waiting), f"answered after {slow:.1f} s"
-        return "accepted"
 
     def once(self, moment):
         place = self.place()
@@ -185,15 +181,14 @@ class Room(Commands):
         ["rules", "citations"],
     )
 
-    def make(self, rng):
-        how = rng.choice(["full", "limit", "limit"])
-        command = rng.randrange(len(self.COMMANDS))
-        return Input(
-            b"", {"how": how, "command": command, "limit": int(2 ** rng.uniform(0, 14)), "old": rng.random() < 0.5}
-        )
+    def inputs(self):
+        return st.fixed_dictionaries({
+            "how": st.sampled_from(["full", "limit", "limit"]), "command": st.sampled_from(range(len(self.COMMANDS))),
+            "limit": st.sampled_from([int(2 ** (i / 8)) for i in range(8 * 14)]), "old": st.booleans(),
+        })  # fmt: skip
 
     def run(self, given):
-        place, options = self.place(), given.options
+        place, options = self.place(), given
         target = place / OUTPUT / "target"
         args = [str(target) if word == "@" else word for word in self.COMMANDS[options["command"]]]
         printed = str(target) not in args
@@ -209,7 +204,7 @@ class Room(Commands):
                 code, _, err, _ = self.whole(args, place, limit=options["limit"], stdout=out)
         if code == 0:
             assert options["how"] == "limit", "succeeded on a full disk"
-            return "accepted"
+            return
         assert code == 2, f"exit code {code}: {err}"
         check_sentence(err, code)
         if not printed:
@@ -217,4 +212,4 @@ class Room(Commands):
                 "the old file is lost"
             )
         assert not list((place / OUTPUT).rglob(".*")), "half a file is left"
-        return "refused"
+        raise SemistructError(err)

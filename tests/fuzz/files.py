@@ -10,18 +10,21 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
+import yaml
+from hypothesis import strategies as st
 from safetensors.numpy import load as load_arrays
 from safetensors.numpy import save as save_arrays
 
 import semistruct
-from fuzz.mutation import mutated, mutated_value
-from fuzz.part import Input, JsonPart, Part
+from fuzz.campaign import Part
+from fuzz.damage import made_by, mutated, mutated_value
+from rule_strategies import EVERY_KIND, built
 from semistruct.cli import describing
-from semistruct.corpus import Example
 from semistruct.fitting import checkpoints
-from semistruct.formats import FORMATS, read, write
+from semistruct.formats import FORMATS, read
 from semistruct.rules import Rules
 from semistruct.rules.files import SHIPPED, shipped
+from vocabulary_strategies import descriptions
 
 X = [["A", ".", "Turing"], ["K", ".", "Gödel", "1931"], ["1936"], ["Church", ",", "1936"]]
 Y = [["author"] * 3, ["author"] * 3 + ["date"], ["date"], ["author", "author", "date"]]
@@ -52,21 +55,15 @@ DATA |= {
     }.items()
 }
 assert DATA.keys() == {name for name, form in FORMATS.items() if form.ending is None}, "a format without a sample"
-SCHEMES = ["plain", "bio", "bioes", "iob1", "nonsense"]
-WAYS = ["whitespace", "given", "nonsense", r"pattern:\w+|\W", "pattern:(", "pattern:(a|aa)+$"]
-CODINGS = [
-    "latin-1",
-    "utf-16",
-    "cp1252",
-    "ascii",
-    "utf-8-sig",
-    "nonsense",
-    "rot13",
-    "utf-7",
-    "unicode_escape",
-    "idna",
-    "",
-]
+OPTIONS = {
+    "scheme": ["plain", "bio", "bioes", "iob1", "nonsense"],
+    "label_column": [0, 1, -1, -2, 7, "none"],
+    "outside": ["O", "", "x y"],
+    "encoding": ["latin-1", "utf-16", "cp1252", "ascii", "utf-8-sig", "nonsense", "rot13", "utf-7", "idna", ""],
+    "tokens": ["whitespace", "given", "nonsense", r"pattern:\w+|\W", "pattern:(", "pattern:(a|aa)+$"],
+    "cut_tokens": ["split", "widen", "refuse", "nonsense"],
+    "label_names": [["O", "B-PER", "I-PER", "B-LOC"]],
+}
 
 
 class Data(Part):
@@ -75,204 +72,75 @@ class Data(Part):
     name = "data"
     share = 3.0
 
-    def make(self, rng):
-        kind = rng.choice(list(DATA))
+    def inputs(self):
         samples = [text.encode() for text in DATA.values()]
-        options = {"format": rng.choice([None, None, kind, kind, rng.choice(list(DATA))])}
-        if rng.random() < 0.3:
-            options["scheme"] = rng.choice(SCHEMES)
-        if rng.random() < 0.15:
-            options["label_column"] = rng.choice([0, 1, -1, -2, 7, "none"])
-        if rng.random() < 0.15:
-            options["outside"] = rng.choice(["O", "", "x y"])
-        if rng.random() < 0.1:
-            options["encoding"] = rng.choice(CODINGS)
-        if rng.random() < 0.1:
-            options["tokens"] = rng.choice(WAYS)
-        if rng.random() < 0.1:
-            options["cut_tokens"] = rng.choice(["split", "widen", "refuse", "nonsense"])
-        if rng.random() < 0.1:
-            options["label_names"] = ["O", "B-PER", "I-PER", "B-LOC"]
-        return Input(mutated(rng, DATA[kind].encode(), samples), options)
+
+        def make(rng):
+            kind = rng.choice(list(DATA))
+            options = {"format": rng.choice([None, None, kind, kind, rng.choice(list(DATA))])}
+            for name in [name for name in OPTIONS if rng.randrange(7) == 0]:
+                options[name] = rng.choice(OPTIONS[name])
+            return mutated(rng, DATA[kind].encode(), samples), options
+
+        return made_by(make)
 
     def run(self, given):
+        content, options = given
         path = self.folder / "data"
-        path.write_bytes(given.content)
-        corpus = read(path, **given.options)
+        path.write_bytes(content)
+        corpus = read(path, **options)
         assert len(corpus) > 0
         assert corpus.digest
         if corpus.label_set:
             assert semistruct.evaluate(corpus.labels, corpus.labels)["token_accuracy"] == 1.0
-        return "accepted"
 
 
-PIECES = ["a", "B", "1936", ".", ",", "--", "&", "<", ">", "&lt;", "<x>", "</x>", "?", "O", "-DOCSTART-",
-"B-x", "I-x", "x y", " ", "\t",
-          "\n", "\r", "\0", "\ufeff", "\u2028", "\x85", "\x0b", "\x1c", "\xa0", "\u3000", "\ud800", "é",
-          "e\u0301", "💩", "\\", '"', "{", "[",
-          "#", "http://a.b", "a@b", "_", "-", "'"]  # fmt: skip
-LABELS = ["author", "title", "O", "B-x", "I-x", "E-x", "S-y", "B-", "?", "x y", " ", "\t", "", "1", "a.b", "<",
-"é", "\ufeff", "\ud800",
-          "-DOCSTART-"]  # fmt: skip
-
-
-class RoundTrips(JsonPart):
-    """What a format agrees to write is read back as it was."""
-
-    name = "round trips"
-    share = 2.0
-
-    def make(self, rng):
-        width, rows = rng.choice([1, 1, 1, 2, 3]), []
-        labels = LABELS[:5] if rng.random() < 0.7 else LABELS
-        pieces = PIECES[:8] if rng.random() < 0.4 else PIECES
-
-        def word():
-            return "".join(rng.choices(pieces, k=rng.choice([1, 1, 1, 2, 3])))
-
-        for _ in range(rng.choice([1, 1, 2, 3])):
-            n = rng.choice([1, 2, 3, 4])
-            tokens = [word() if width == 1 else [word() for _ in range(width)] for _ in range(n)]
-            known = [rng.choice(labels) if rng.random() < 0.9 else None for _ in range(n)]
-            row = {"tokens": tokens, "labels": known if rng.random() < 0.8 else None}
-            if width == 1 and rng.random() < 0.4:
-                row["text"] = True
-            rows.append(row)
-        return Input(json.dumps(rows).encode(), {"format": rng.choice(list(DATA))})
-
-    def run(self, given):
-        name, examples = given.options["format"], []
-        for row in json.loads(given.content):
-            tokens = [token if isinstance(token, str) else tuple(token) for token in row["tokens"]]
-            labels = row["labels"] if row["labels"] and any(y is not None for y in row["labels"]) else None
-            if row.get("text"):
-                text, offsets = "", []
-                for token in tokens:
-                    offsets.append((len(text), len(text) + len(token)))
-                    text += token + " "
-                examples.append(Example(tokens, labels, text[:-1], offsets))
-            else:
-                examples.append(Example(tokens, labels))
-        before = sorted(self.folder.iterdir())
-        path = self.folder / "written"
-        try:
-            write(examples, path, name)
-        finally:
-            left = [p for p in sorted(self.folder.iterdir()) if p not in before and p != path]
-            assert not left, left
-        found = read(path, format=name)
-        self.compare(name, examples, found)
-        again = self.folder / "again"
-        write(found, again, name)
-        assert read(again, format=name).digest == found.digest, "the second round trip differs from the first"
-        return "accepted"
-
-    @staticmethod
-    def compare(name, examples, found):
-        if name not in (
-            "tsv",
-            "conll",
-            "transposed",
-            "csv",
-            "jsonl",
-            "json",
-            "huggingface",
-        ):  # these cut the text into tokens again; a line that is blank is no sequence
-            assert len(found) == len(examples), f"{len(examples)} sequences became {len(found)}"
-            return
-        for i, (wanted, got) in enumerate(zip(examples, found, strict=True)):
-            if name in ("jsonl", "json") and wanted.text is not None:
-                assert got.text == wanted.text, f"sequence {i}: {wanted.text!r} became {got.text!r}"
-                continue
-            assert got.tokens == wanted.tokens, f"sequence {i}: {wanted.tokens} became {got.tokens}"
-            assert got.labels == wanted.labels, f"sequence {i}: {wanted.labels} became {got.labels}"
-
-
-RULES = """labels: [author, title, date]
-lists: {names: [Turing, Alan Turing], more: [{list: names}, x]}
-rules:
-  - starts_with: author
-    weight: hard
-  - ends_with: [date, title]
-  - words: [pp, "1936"]
-    are: date
-    after: '\\W'
-  - pattern: '\\d{4}'
-    are_not: title
-    level: corpus
-    fraction: [0.9, null]
-  - at_most_once: all
-    penalty: square
-    counting: labels
-  - {exactly_once: [author], weight: 0.5}
-  - change_only_on: [punctuation, newline]
-    side: either
-  - min_length: 2
-    labels: [title]
-  - max_length: 9
-  - order: [author, title, date]
-  - follows: {date: [author, title]}
-  - never_follows: {author: date}
-  - proportion: {author: 0.3, title: [0.1, 0.6]}
-    unit: percent
-  - count: {date: [null, 2]}
-    of: tokens
-  - words: [{list: names}, to appear, St. Louis]
-    are: {all_except: [date]}
-    case: any
-    punctuation: ignore
-    before: '\\w+'
-    within: 3
-    if: {present: author, no_words: [in, {list: names}]}
-  - pattern: ['[A-Z].*', '\\d+']
-    are_not: title
-    place: last
-  - present: date
-    if: {absent: [title], pattern: '\\d+'}
-  - change_after: [',', newline]
-    labels: author
-  - block_starts_with: {title: '[A-Z].*'}
-  - block_ends_with: {author: punctuation, date: [x, y]}
-  - votes: {column: 1}
-  - differ: [author, title]
-  - agree: [title, date]
-"""
+NAMES = ["a", "b", "c"]
+LISTS = "lists: {names: [Turing, Alan Turing], more: [{list: names}, x]}\n"
 
 
 class RulesFiles(Part):
-    """Damaged rules files; those that are accepted are used to label."""
+    """Rules files: of all rules there are, as they should be and damaged; what is accepted is used to label."""
 
     name = "rules"
     share = 2.0
 
     def warm(self, folder):
         super().warm(folder)
-        self.estimator = semistruct.SSVM(features=["word"], rules=Rules([], ["author", "date", "title"])).fit(X, Y)
-        self.estimator.predict(X, rules=Rules.from_text(RULES), corpus=True)
+        self.samples = [(SHIPPED / f"{name}.yaml").read_bytes() for name in shipped()]
+        self.estimator = semistruct.SSVM(features=["word"], rules=Rules([], NAMES)).fit(X, Y)
+        self.estimator.predict(X, rules=Rules([built(rule) for rule in EVERY_KIND], NAMES), corpus=True)
 
-    @cached_property
-    def samples(self):
-        files = [(SHIPPED / f"{name}.yaml").read_bytes() for name in shipped()]
-        return [RULES.encode(), *files]
-
-    def make(self, rng):
-        if rng.random() < 0.95:  # reading YAML takes long
-            rows = RULES.split("  - ")
-            head, rows = rows[0], rows[1:]
-            text = head + "".join("  - " + row for row in rng.sample(rows, rng.randint(1, 4)))
-            return Input(mutated(rng, text.encode(), self.samples[:1]), {"use": rng.random() < 0.5})
-        return Input(mutated(rng, rng.choice(self.samples), self.samples), {"use": rng.random() < 0.3})
+    def inputs(self):
+        some = st.lists(descriptions(NAMES), min_size=1, max_size=3)
+        whole = some.flatmap(lambda rules: st.tuples(st.just(as_yaml(rules)), st.just(rules), st.booleans()))
+        randoms = st.randoms(use_true_random=False)
+        damaged = st.builds(
+            lambda rules, rng, use: (mutated(rng, (LISTS + as_yaml(rules)).encode(), self.samples), None, use),
+            some, randoms, st.booleans(),
+        )  # fmt: skip
+        ours = made_by(lambda rng: (mutated(rng, rng.choice(self.samples), self.samples), None, False))
+        return st.one_of(whole, damaged, damaged, damaged, damaged, ours)
 
     def run(self, given):
+        content, described, use = given
         path = self.folder / "rules.yaml"
-        path.write_bytes(given.content)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
         rules = Rules.from_file(path)
-        assert Rules.from_dict(json.loads(json.dumps(rules.to_dict()))) == rules
-        assert str(rules) is not None
-        if given.options["use"]:
-            found = self.estimator.predict(X, rules=rules, corpus=bool(len(rules)))
+        assert Rules.from_dict(json.loads(json.dumps(rules.to_dict()))) == rules, "other rules come back from to_dict"
+        assert str(rules)
+        if described is not None:
+            assert rules == Rules([built(rule) for rule in described], NAMES), "the file is read as other rules"
+        if use:
+            found = self.estimator.predict(X, rules=rules, corpus=True)
             assert [len(row) for row in found] == [len(row) for row in X]
-        return "accepted"
+
+
+def as_yaml(rules):
+    """The text of a rules file."""
+    return yaml.safe_dump(
+        {"labels": NAMES, "rules": json.loads(json.dumps(rules))}, allow_unicode=True, sort_keys=False
+    )
 
 
 class Models(Part):
@@ -280,7 +148,6 @@ class Models(Part):
 
     name = "models"
     share = 2.0
-    batch = 100
 
     @cached_property
     def sample(self):
@@ -288,30 +155,35 @@ class Models(Part):
         path = self.folder / "sample"
         path.write_text("".join(f"{x[0]} 1 {i}\n" for i, x in enumerate(X)))
         features = ["word", "shape", f"vectors({path})[-1..0]"]
-        semistruct.SSVM(features=features, rules=Rules.from_text(RULES)).fit(X, Y).save(path, card={"created": "2020"})
+        semistruct.SSVM(features=features, rules=Rules([built(rule) for rule in EVERY_KIND], NAMES)).fit(X, Y).save(
+            path, card={"created": "2020"}
+        )
         with zipfile.ZipFile(path) as file:
             return json.loads(file.read("model.json")), load_arrays(file.read("weights.safetensors"))
 
     def warm(self, folder):
         super().warm(folder)
-        assert self.run(Input(archive(*self.sample_bytes()), {})) == "accepted"
+        self.run(archive(*self.sample_bytes()))
 
     def sample_bytes(self):
         about, arrays = self.sample
         return json.dumps(about).encode(), tensors(arrays)
+
+    def inputs(self):
+        return made_by(self.make)
 
     def make(self, rng):
         about, arrays = self.sample
         text, weights = self.sample_bytes()
         kind = rng.randrange(6)
         if kind == 0:
-            return Input(mutated(rng, archive(text, weights)))
+            return mutated(rng, archive(text, weights))
         if kind == 1:
-            return Input(archive(json.dumps(mutated_value(rng, about)).encode("utf-8", "surrogatepass"), weights))
+            return archive(json.dumps(mutated_value(rng, about)).encode("utf-8", "surrogatepass"), weights)
         if kind == 2:
-            return Input(archive(mutated(rng, text), weights))
+            return archive(mutated(rng, text), weights)
         if kind == 3:
-            return Input(archive(text, tensors(self.damaged(rng, arrays))))
+            return archive(text, tensors(self.damaged(rng, arrays)))
         if kind == 4:
             ends = np.cumsum([0, *(a.nbytes for a in arrays.values())]).tolist()
             header = {
@@ -321,9 +193,9 @@ class Models(Part):
             head = json.dumps(mutated_value(rng, header)).encode()
             size = rng.choice([len(head)] * 4 + [0, 1, 1 << 40, (1 << 64) - 1])
             body = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays.values())
-            return Input(archive(text, struct.pack("<Q", size) + head + body))
-        content = bytearray(archive(text, weights, stored=rng.random() < 0.5))
-        for _ in range(rng.randint(1, 3)):
+            return archive(text, struct.pack("<Q", size) + head + body)
+        content = bytearray(archive(text, weights, stored=bool(rng.randrange(2))))
+        for _ in range(rng.choice([1, 2, 3])):
             mark, fields = rng.choice(
                 [(b"PK\1\2", (8, 10, 16, 20, 24, 28, 42)), (b"PK\3\4", (6, 8, 14, 18, 22, 26, 28))]
             )
@@ -331,7 +203,7 @@ class Models(Part):
             value = rng.choice([0, 1, 0xFF, 0xFFFF, 1 << 20, 1 << 31, 0xFFFFFFFF])
             if at >= 0:
                 struct.pack_into("<I", content, at + rng.choice(fields), value)
-        return Input(bytes(content))
+        return bytes(content)
 
     @staticmethod
     def damaged(rng, arrays):
@@ -345,9 +217,10 @@ class Models(Part):
             lambda: -a, lambda: a * 1e-320,
             lambda: np.concatenate([a, a]), lambda: a[None], lambda: np.zeros((3000, 30)),
         ]  # fmt: skip
-        if rng.random() < 0.1:
+        how = rng.randrange(10)
+        if how == 0:
             del arrays[name]
-        elif rng.random() < 0.1:
+        elif how == 1:
             arrays["more"] = a
         else:
             with np.errstate(all="ignore"):
@@ -356,7 +229,7 @@ class Models(Part):
 
     def run(self, given):
         path = self.folder / "model"
-        path.write_bytes(given.content)
+        path.write_bytes(given)
         estimator = semistruct.load(path)
         list(describing.dump_report(describing.dump(path, 3)))
         found = estimator.predict(X)
@@ -367,7 +240,6 @@ class Models(Part):
         estimator.save(self.folder / "again")
         again = semistruct.load(self.folder / "again")
         assert again.predict(X) == found
-        return "accepted"
 
 
 def archive(text, weights, stored=False):
@@ -399,7 +271,6 @@ class Checkpoints(Part):
 
     name = "checkpoints"
     share = 1.0
-    batch = 20
 
     def fit(self, folder, **further):
         params = {"schedule": [1.0, 10.0], "rounds": 2, "features": ["word"], "C": 0.5}
@@ -409,7 +280,7 @@ class Checkpoints(Part):
     def warm(self, folder):
         super().warm(folder)
         self.whole = self.weights(self.fit(self.folder / "whole"))
-        assert self.run(Input(self.samples[0])) == "accepted"
+        self.run(self.samples[0])
 
     @staticmethod
     def weights(estimator):
@@ -443,25 +314,27 @@ class Checkpoints(Part):
             found.append(content)
         return found
 
+    def inputs(self):
+        return made_by(self.make)
+
     def make(self, rng):
-        content = rng.choice(self.samples)
-        if rng.random() < 0.5:
+        content, how = rng.choice(self.samples), rng.randrange(4)
+        if how < 2:
             changed = bytearray(content)
             for _ in range(rng.choice([1, 1, 1, 2, 8])):
                 changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
-            return Input(bytes(changed))
-        if rng.random() < 0.5:
+            return bytes(changed)
+        if how == 2:
             size = struct.unpack("<Q", content[:8])[0]
             header = json.loads(content[8 : 8 + size])
             state = json.loads(header["__metadata__"]["state"])
             header["__metadata__"]["state"] = json.dumps(mutated_value(rng, state, most=1))
             text = json.dumps(header).encode()
-            return Input(struct.pack("<Q", len(text)) + text + content[8 + size :])
-        return Input(mutated(rng, content, most=2))
+            return struct.pack("<Q", len(text)) + text + content[8 + size :]
+        return mutated(rng, content, most=2)
 
     def run(self, given):
         folder = self.folder / "damaged"
         folder.mkdir(exist_ok=True)
-        (folder / checkpoints.NAME).write_bytes(given.content)
+        (folder / checkpoints.NAME).write_bytes(given)
         assert self.weights(self.fit(folder, resume=True)) == self.whole, "the model is another one"
-        return "accepted"

@@ -1,8 +1,10 @@
-"""Small changes to bytes, text and JSON, all drawn from one random.Random."""
+"""Small changes to bytes, text and JSON; the random numbers are drawn by hypothesis, which can make them small."""
 
 import json
 import re
 from copy import deepcopy
+
+from hypothesis import strategies as st
 
 SIGNS = [
     b"\t", b" ", b"\n", b"\n\n", b"\r\n", b"\r", b"\0", b"\x0b", b"\x0c", b"\x1c", b"\x85", b"\xff", b"\xc3",
@@ -30,9 +32,17 @@ VALUES = [
 ]  # fmt: skip
 
 
+def made_by(make):
+    """Inputs that a function makes of a random number generator, which has `randrange` and `choice` only.
+
+    Others of its methods draw numbers that are far from evenly distributed.
+    """
+    return st.randoms(use_true_random=False).map(make)
+
+
 def mutated(rng, content, others=(), most=4):
     """`content` with a few changes; pieces of `others` may get in."""
-    for _ in range(min(most, 1 + int(rng.expovariate(0.8)))):
+    for _ in range(min(most, rng.choice([1, 1, 1, 2, 2, 3, 4]))):
         content = rng.choice(CHANGES)(rng, content, others)
     return content
 
@@ -44,7 +54,7 @@ def _place(rng, content):
 def _piece(rng, content):
     """A slice, mostly short."""
     start = _place(rng, content)
-    return start, min(len(content), start + int(rng.expovariate(1 / 12)) + 1)
+    return start, min(len(content), start + rng.choice([1, 1, 2, 4, 8, 16, 32]))
 
 
 def insert(rng, content, others):
@@ -64,7 +74,7 @@ def delete(rng, content, others):
 
 def repeat(rng, content, others):
     a, b = _piece(rng, content)
-    times = rng.choice([2, 2, 3, 10, 100, 1000]) if rng.random() < 0.9 else 20_000
+    times = rng.choice([2, 2, 2, 3, 3, 10, 10, 100, 1000, 20_000])
     return content[:b] + content[a:b] * min(times, 300_000 // (b - a + 1)) + content[b:]
 
 
@@ -94,7 +104,7 @@ def lines(rng, content, others):
     elif how == 2:
         rows.insert(i, rows[j])
     else:
-        rows[i] = rows[i].replace(b"\t", b" ") if rng.random() < 0.5 else rows[i] + rows[j]
+        rows[i] = rows[i].replace(b"\t", b" ") if rng.randrange(2) else rows[i] + rows[j]
     return b"\n".join(rows)
 
 
@@ -132,7 +142,7 @@ CHANGES = [
 def mutated_value(rng, value, most=3):
     """Plain data with a few entries changed, added or removed."""
     value = json.loads(json.dumps(value))
-    for _ in range(min(most, 1 + int(rng.expovariate(1.0)))):
+    for _ in range(min(most, rng.choice([1, 1, 1, 2, 3]))):
         box = [value]
         _change(rng, box, 0)
         value = box[0]
@@ -143,7 +153,7 @@ def _change(rng, parent, key):
     """Change parent[key], or something inside of it."""
     value = parent[key]
     keys = list(range(len(value))) if isinstance(value, list) else sorted(value) if isinstance(value, dict) else []
-    if keys and rng.random() < 0.85:
+    if keys and rng.randrange(7):
         _change(rng, value, rng.choice(keys))
         return
     how = rng.randrange(6)
