@@ -11,9 +11,10 @@ from semistruct.rules.vocabulary.blocks import MinLength
 
 @dataclass(frozen=True)
 class Fault:
-    """What is replaced, in which module or class; `part`: of the campaign, whose inputs show it."""
+    """What is replaced, in which module or class; `part` of the campaign has inputs that show it, with this in them."""
 
     part: str
+    shows: str
     owner: object
     name: str
     change: Callable
@@ -51,8 +52,8 @@ def in_lower_case(examples):
 
 
 FAULTS = {
-    "min_length": Fault("decoding", MinLength, "terms", one_less),
-    "label-studio": Fault("round trips", LabelStudio, "record_of", end_too_early),
-    "absent": Fault("decoding", If, "limit", without_absent),
-    "lower case": Fault("round trips", formats, "sharing_words", in_lower_case),
+    "min_length": Fault("decoding", "min_length", MinLength, "terms", one_less),
+    "label-studio": Fault("round trips", "label-studio", LabelStudio, "record_of", end_too_early),
+    "absent": Fault("decoding", "absent", If, "limit", without_absent),
+    "lower case": Fault("round trips", "labels", formats, "sharing_words", in_lower_case),
 }

@@ -1,97 +1,204 @@
 """The campaign of made-up inputs: a short one finds nothing, and one with a planted fault finds it."""
 
 import os
+import signal
+import time
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
 
-from fuzz.__main__ import main
-from fuzz.campaign import campaign, replay
-from fuzz.part import Input, JsonPart, attempt
-from fuzz.parts import PARTS
-from planted_faults import Broken, Crashing, Greedy, Hanging, Letters, Undecided, Wordy
+from fuzz import campaign as running
+from fuzz.__main__ import PARTS, main
+from fuzz.campaign import Part, Tally, campaign, explore, is_good, replay
+from planted_faults import FAULTS
+from semistruct.errors import DataError
+from semistruct.rules.conditions import If
+from vocabulary_strategies import descriptions, entries_of, grown, kinds
 
 SHORT = {
-    "data": 3000, "round trips": 2000, "rules": 500, "models": 200, "checkpoints": 40, "calls": 300, "decoding": 60,
+    "data": 300, "round trips": 150, "rules": 40, "models": 30, "checkpoints": 10, "calls": 50, "decoding": 50,
     "kills": 1, "interrupts": 1, "room": 2,
 }  # fmt: skip
-SEED = 1
+ENOUGH = 1000
+BY_NAME = {part.name: part for part in PARTS}
 
 
+def explored(part, folder, inputs, seed=0):
+    tally = Tally()
+    part.warm(folder)
+    explore(part, tally, seed=seed, inputs=inputs)
+    return tally
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", SHORT)
-def test_a_short_campaign_finds_nothing(name, tmp_path):
-    (part,) = [part for part in PARTS if part.name == name]
-    result = campaign([part], inputs=SHORT[name], seed=SEED, workers=1, folder=tmp_path)
-    found = {f.place: f.given for f in result.failures.values()}
-    assert not result.failed, found
-    tally = result.tallies[name]
+def test_a_short_campaign_finds_nothing(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tally = explored(BY_NAME[name], tmp_path, SHORT[name], seed=1)
+    assert not tally.failures, [(f.place, f.given) for f in tally.failures.values()]
     assert tally.tried == tally.accepted + tally.refused == SHORT[name]
-    assert not os.listdir(tmp_path)
 
 
 def test_every_part_is_in_the_short_campaign():
-    assert list(SHORT) == [part.name for part in PARTS]
+    assert list(SHORT) == list(BY_NAME)
 
 
-FAULTS = {
-    Broken: "KeyError in", Hanging: "hang: more than 0.5 s", Crashing: "crash: SIGSEGV", Greedy: "MemoryError",
-    Wordy: "a message of several lines", Undecided: "answered None",
-}  # fmt: skip
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_found(name, tmp_path, monkeypatch):
+    fault = FAULTS[name]
+    part = BY_NAME[fault.part]
+    monkeypatch.setattr(running, "SHRINKING", 1.0)
+    monkeypatch.setattr(type(part), "warm", Part.warm)  # kernels are compiled when they are needed
+    monkeypatch.setattr(part, "seconds", 60.0)
+    fault.plant(monkeypatch.setattr)
+    tally = explored(part, tmp_path, ENOUGH)
+    assert any(fault.shows in repr(failure.given) for failure in tally.failures.values()), tally
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_is_found_and_made_small(fault, tmp_path):
-    result = campaign([fault()], inputs=60, seed=0, workers=1, folder=tmp_path)
-    tally = result.tallies["letters"]
-    assert tally.failures > 1
-    assert tally.tried == tally.accepted + tally.refused + tally.failures == 60
-    (failure,) = result.failures.values()
-    assert failure.place.startswith(FAULTS[fault])
-    assert failure.given.content.count(b"x") == 2
-    assert len(failure.given.content) == 2 or fault in (Hanging, Crashing)  # for which there are a few attempts only
-    written = tmp_path / failure.name
-    assert (written / "input").read_bytes() == failure.given.content
-    assert sorted(os.listdir(written)) == ["about.json", "input", "report.txt"]
-    if fault is Broken:
-        assert "two x" in (written / "report.txt").read_text()
-        answer, (place, _) = replay([fault()], written)
-        assert (answer, place) == (None, failure.place)
+# what is made ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
-def test_a_fault_in_each_part_is_found(part, monkeypatch):
-    """Whatever a part does with its input, what it raises is seen."""
+def examples(strategy, number):
+    """As many examples, always the same."""
+    found = []
 
-    def broken(given):
-        raise ZeroDivisionError("planted")
+    @seeded(0)
+    @settings(
+        max_examples=number, database=None, deadline=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(strategy)
+    def collect(value):
+        found.append(value)
 
-    monkeypatch.setattr(part, "run", broken)
-    answer, (place, report) = attempt(part, Input(b"[]"))
-    assert answer is None
-    assert "ZeroDivisionError" in place
-    assert "planted" in report
+    collect()
+    return found
+
+
+def test_every_rule_and_every_condition_is_made():
+    made = examples(descriptions("abc", functions=True), ENOUGH)
+    assert {next(iter(rule)) for rule in made} == {kind.key for kind in kinds()}
+    assert {name for rule in made for name in rule.get("if", ())} == set(If.model_fields)
+    assert {rule.get("weight") == "hard" for rule in made if "weight" in rule} == {True, False}
+    assert {rule.get("level") for rule in made} == {None, "instance", "corpus"}
+
+
+@pytest.mark.parametrize("kind", kinds(), ids=lambda kind: kind.key)
+def test_every_entry_of_a_rule_is_made(kind):
+    made = examples(grown(kind, ("a", "b", "c")), 300)
+    assert {name for rule in made for name in rule} == {kind.key, *entries_of(kind)}
+
+
+# what happens to failures ----------------------------------------------------------------------------------
+
+
+class Letters(Part):
+    """Refuses inputs with an x; what happens to two of them is up to the test."""
+
+    name = "letters"
+    seconds = 0.5
+
+    def inputs(self):
+        return st.text("abx", max_size=12)
+
+    def run(self, given):
+        if given.count("x") == 2:
+            self.fail()
+        if "x" in given:
+            raise DataError("an x")
+
+    def fail(self):
+        pass
+
+
+class Broken(Letters):
+    def fail(self):
+        raise KeyError("two x")
+
+
+class Slow(Letters):
+    def fail(self):
+        time.sleep(9)
+
+
+class Greedy(Letters):
+    def fail(self):
+        assert len(bytearray(3 << 29))
+
+
+class Wordy(Letters):
+    def fail(self):
+        raise DataError("")
+
+
+class Crashing(Letters):
+    def fail(self):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class Unprepared(Letters):
+    name = "unprepared"
+
+    def warm(self, folder):
+        raise KeyError("not ready")
+
+
+class Unmade(Letters):
+    name = "unmade"
+
+    def inputs(self):
+        return st.nothing()
+
+
+HOW = {Broken: "KeyError", Slow: "Hang", Wordy: "a message of several lines"}
+
+
+@pytest.mark.parametrize("kind", HOW)
+def test_a_failure_is_made_small_and_told_once(kind, tmp_path, monkeypatch):
+    monkeypatch.setattr(running, "SHRINKING", 3.0)
+    monkeypatch.setattr(Letters, "seconds", 0.1)
+    tally = explored(kind(), tmp_path, 300)
+    (failure,) = tally.failures.values()
+    assert failure.place.startswith(HOW[kind])
+    assert failure.given == "xx"
+    failure.write(tmp_path / "failures")
+    answer, (place, _) = replay([kind()], tmp_path / "failures" / failure.name)
+    assert (answer, place) == ("failed", failure.place)
+    explore(kind(), tally, inputs=300, seed=3)
+    assert list(tally.failures) == [failure.place]
+    assert tally.failed > 1
 
 
 def test_the_same_seed_gives_the_same_inputs(tmp_path):
-    runs = [campaign([Broken()], inputs=60, seed=seed, workers=n).failures for seed, n in ((3, 1), (3, 2), (4, 1))]
-    found = [{f.index for f in failures.values()} for failures in runs]
-    assert found[0] == found[1]
-    assert campaign([Broken()], inputs=60, seed=3, workers=1).tallies["letters"].failures > 0
+    seen = []
 
-
-def test_entries_of_json_are_left_out():
-    class Lists(JsonPart):
+    class Seen(Letters):
         def run(self, given):
-            assert b"7" not in given.content
-            return "accepted"
+            seen.append(given)
 
-    assert b'{"a": [1], "b": {"c": []}}' in list(Lists().smaller(b'{"a": [1, 2], "b": {"c": []}}'))
-    assert b'{"a": [1, 2], "b": {}}' in list(Lists().smaller(b'{"a": [1, 2], "b": {"c": []}}'))
+    for seed in (3, 3, 4):
+        explored(Seen(), tmp_path, 50, seed)
+    assert seen[:50] == seen[50:100] != seen[100:]
 
 
-def test_the_command_prints_a_table_and_fails_if_something_failed(monkeypatch, capsys, tmp_path):
-    for part, code in ((Letters, 0), (Broken, 1)):
+def test_a_campaign_goes_on_whatever_happens_to_a_part(tmp_path):
+    found = campaign([Unprepared(), Unmade(), Crashing()], seconds=2.0, workers=2, folder=tmp_path)
+    places = {name: list(tally.failures) for name, tally in found.items()}
+    assert places["letters"] == ["the process: ended with -11"]
+    assert places["unprepared"][0].startswith("before the first input: KeyError")
+    assert not is_good({"unmade": found["unmade"]})
+    (file,) = tmp_path.glob("letters-*")
+    assert file.read_text().splitlines()[2].count("x") == 2
+    assert not is_good(found)
+
+
+def test_memory_is_limited_and_the_command_prints_a_table(monkeypatch, capsys, tmp_path):
+    for part, code in ((Letters, 0), (Greedy, 1)):
         monkeypatch.setattr("fuzz.__main__.PARTS", [part()])
-        assert main(["--inputs", "60", "--workers", "1", "--failures", str(tmp_path / "failures")]) == code
+        assert main(["--minutes", "0.02", "--workers", "1", "--failures", str(tmp_path / "failures")]) == code
         out = capsys.readouterr().out
-        assert out.split()[:6] == ["part", "tried", "accepted", "refused", "failures", "per"]
-        assert ("KeyError in" in out) == (code == 1)
+        assert "tried" in out
+        assert ("MemoryError in" in out) == (code == 1)

@@ -52,7 +52,8 @@ def corpora(draw):
     name = draw(st.sampled_from(list(FORMATS)))
     scheme = draw(st.sampled_from(["plain", "plain", "bio", "bioes"]))
     width = draw(st.sampled_from([1, 1, 1, 2, 3]))
-    names = LABELS if name in TEXTS or scheme != "plain" else [*LABELS, *PREFIXED]
+    names = [*LABELS, *PREFIXED] if scheme == "plain" and name not in TEXTS else LABELS
+    names = names if scheme == "plain" else [name for name in names if name.strip()]
     word = st.lists(mostly(PIECES), min_size=1, max_size=3).map("".join).filter(str.strip)
     known = draw(st.booleans())  # whether all labels are
     label = mostly(names) | st.just("O") | (st.just("O") if known else st.none())
