@@ -37,7 +37,7 @@ class Part:
     """
     name     in the table and in the names of failures
     share    of the time of the campaign, relative to that of others
-    seconds  that one input may take
+    seconds  of the processor that one input may take
     memory   bytes that all inputs together may take; None for a part that runs commands
     """
 
@@ -170,16 +170,18 @@ def _round(part, tally, seed, size, until, note):
 
 @contextmanager
 def _in_time(seconds):
+    """Time of the processor, since the machine may be busy; a process that waits for ever is ended from outside."""
+
     def ring(*_):
         raise Hang(f"more than {seconds:g} s")
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, ring)
+    signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _described(err, words=""):
@@ -195,12 +197,12 @@ def _described(err, words=""):
 # processes -------------------------------------------------------------------------------------------------
 
 
-def work(pipe, clock, part, seed, seconds, inputs, planted):
+def work(pipe, clock, part, seed, seconds, planted):
     """The life of a process: one part.  It says since when it is at an input, and sends its tally now and then."""
     warnings.simplefilter("ignore")
     if planted is not None:
         FAULTS[planted].plant()
-    until, tally = None if seconds is None else time.monotonic() + seconds, Tally()
+    until, tally = time.monotonic() + seconds, Tally()
     with tempfile.TemporaryDirectory(prefix="semistruct-fuzz-", dir=_room(), ignore_cleanup_errors=True) as folder:
         os.chdir(folder)
         try:
@@ -222,7 +224,7 @@ def work(pipe, clock, part, seed, seconds, inputs, planted):
                     told = time.monotonic()
 
             pipe.send(Path(folder) / "input")
-            explore(part, tally, seed=seed, until=until, inputs=inputs, note=note)
+            explore(part, tally, seed=seed, until=until, note=note)
         os.chdir("/")
         pipe.send(tally)
 
@@ -271,7 +273,7 @@ class Literally(str):
     __repr__ = str.__str__
 
 
-def campaign(parts, *, seconds=None, inputs=None, seed=0, workers=None, folder=None, planted=None, show=None):
+def campaign(parts, *, seconds, seed=0, workers=None, folder=None, planted=None, show=None):
     """{name: tally} of the parts, which share the time of all workers; every part has a try, even if time is up.
 
     folder   for failures, made when there is one
@@ -284,8 +286,7 @@ def campaign(parts, *, seconds=None, inputs=None, seed=0, workers=None, folder=N
         while waiting or team:
             while waiting and len(team) < workers:
                 part = waiting.pop(0)
-                time_of = None if seconds is None else seconds * workers * part.share / total
-                team.append(Worker(part, seed, time_of, inputs, planted))
+                team.append(Worker(part, seed, seconds * workers * part.share / total, planted))
             for worker in list(team):
                 if worker.has_ended():
                     team.remove(worker)
@@ -313,7 +314,7 @@ def is_good(tallies):
 def table(tallies):
     rows = [("part", "tried", "accepted", "refused", "failures", "per second")]
     for name, t in tallies.items():
-        rows.append((name, t.tried, t.accepted, t.refused, len(t.failures), f"{t.tried / max(t.seconds, 1e-9):.1f}"))
+        rows.append((name, t.tried, t.accepted, t.refused, len(t.failures), f"{t.tried / max(t.seconds, 0.1):.1f}"))
     return [f"{row[0]:<14}" + "".join(f"{cell!s:>12}" for cell in row[1:]) for row in rows]
 
 

@@ -21,6 +21,7 @@ NUMBERS = [b"0", b"-1", b"1e308", b"-1e999", b"1e-320", b"9" * 30, b"9" * 5000, 
     b"inf", b"2147483648",
            b"9223372036854775808", b"\xd9\xa3", b"0.1", b"1.5", b"100"]  # fmt: skip
 ENCODINGS = ["utf-16", "utf-16-le", "utf-32", "latin-1", "utf-8-sig", "cp1252", "utf-7"]
+BRACKETS = [(b"[", b"]"), (b'{"a":', b"}"), (b"<a>", b"</a>"), (b"- ", b""), (b"(", b")"), (b"{a: ", b"}")]
 NUMBER = re.compile(rb"-?\d+(\.\d+)?")
 VALUES = [
     None, True, False, 0, 1, -1, 2, 0.5, 1e308, -1e308, float("nan"), float("inf"), 10**30, 10**400, "", " ", "a",
@@ -47,45 +48,33 @@ def mutated(rng, content, others=(), most=4):
     return content
 
 
-def _place(rng, content):
-    return rng.randrange(len(content) + 1)
+def edited(rng, content, others):
+    """A short piece is left out, repeated, or replaced; it may be that nothing was there."""
+    a = rng.randrange(len(content) + 1)
+    b = min(len(content), a + rng.choice([0, 0, 1, 1, 2, 4, 8, 16, 32]))
+    how = rng.randrange(10)
+    if how < 5:
+        new = rng.choice(SIGNS)
+    elif how == 5:
+        times = rng.choice([2, 2, 2, 3, 3, 10, 10, 100, 1000, 20_000])
+        new = content[a:b] * min(times, 300_000 // (b - a + 1))
+    elif how == 6:
+        depth, (left, right) = rng.choice([2, 9, 100, 3000]), rng.choice(BRACKETS)
+        new = left * depth + b"1" + right * depth
+    elif how == 7 and others:
+        other = rng.choice(others)
+        new, b = other[rng.randrange(len(other) + 1) :], len(content)
+    else:
+        new, b = b"", b if rng.randrange(3) else len(content)
+    return content[:a] + new + content[b:]
 
 
-def _piece(rng, content):
-    """A slice, mostly short."""
-    start = _place(rng, content)
-    return start, min(len(content), start + rng.choice([1, 1, 2, 4, 8, 16, 32]))
+def flipped(rng, content, others):
+    at = rng.randrange(max(1, len(content)))
+    return content[:at] + bytes(byte ^ (1 << rng.randrange(8)) for byte in content[at : at + 1]) + content[at + 1 :]
 
 
-def insert(rng, content, others):
-    at = _place(rng, content)
-    return content[:at] + rng.choice(SIGNS) + content[at:]
-
-
-def replaced(rng, content, others):
-    a, b = _piece(rng, content)
-    return content[:a] + rng.choice(SIGNS) + content[b:]
-
-
-def delete(rng, content, others):
-    a, b = _piece(rng, content)
-    return content[:a] + content[b:]
-
-
-def repeat(rng, content, others):
-    a, b = _piece(rng, content)
-    times = rng.choice([2, 2, 2, 3, 3, 10, 10, 100, 1000, 20_000])
-    return content[:b] + content[a:b] * min(times, 300_000 // (b - a + 1)) + content[b:]
-
-
-def flip(rng, content, others):
-    if not content:
-        return content
-    at = rng.randrange(len(content))
-    return content[:at] + bytes([content[at] ^ (1 << rng.randrange(8))]) + content[at + 1 :]
-
-
-def number(rng, content, others):
+def with_number(rng, content, others):
     found = list(NUMBER.finditer(content))
     if not found:
         return content
@@ -93,37 +82,12 @@ def number(rng, content, others):
     return content[: m.start()] + rng.choice(NUMBERS) + content[m.end() :]
 
 
-def lines(rng, content, others):
+def with_other_lines(rng, content, others):
     rows = content.split(b"\n")
     i, j = rng.randrange(len(rows)), rng.randrange(len(rows))
-    how = rng.randrange(4)
-    if how == 0:
-        rows[i], rows[j] = rows[j], rows[i]
-    elif how == 1:
-        del rows[i]
-    elif how == 2:
-        rows.insert(i, rows[j])
-    else:
-        rows[i] = rows[i].replace(b"\t", b" ") if rng.randrange(2) else rows[i] + rows[j]
+    one, two = rows[i], rows[j]
+    rows[i : i + 1] = rng.choice([[], [two], [one, two], [one + two], [one.replace(b"\t", b" ")]])
     return b"\n".join(rows)
-
-
-def splice(rng, content, others):
-    if not others:
-        return content
-    other = rng.choice(others)
-    return content[: _place(rng, content)] + other[_place(rng, other) :]
-
-
-def cut(rng, content, others):
-    return content[: _place(rng, content)]
-
-
-def nest(rng, content, others):
-    depth = rng.choice([2, 9, 100, 3000])
-    a, b = rng.choice([(b"[", b"]"), (b'{"a":', b"}"), (b"<a>", b"</a>"), (b"- ", b""), (b"(", b")"), (b"{a: ", b"}")])
-    at = _place(rng, content)
-    return content[:at] + a * depth + b"1" + b * depth + content[at:]
 
 
 def encoded(rng, content, others):
@@ -133,10 +97,7 @@ def encoded(rng, content, others):
         return content
 
 
-CHANGES = [
-    insert, insert, insert, replaced, replaced, delete, delete, repeat, flip, number, number, lines, lines, splice, cut,
-    nest, encoded,
-]  # fmt: skip
+CHANGES = [*[edited] * 10, flipped, with_number, with_number, with_other_lines, with_other_lines, encoded]
 
 
 def mutated_value(rng, value, most=3):

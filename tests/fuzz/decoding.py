@@ -1,6 +1,7 @@
 """Decoding under random rules of the whole vocabulary, against all labellings."""
 
 import warnings
+from contextlib import suppress
 
 import numpy as np
 from hypothesis import strategies as st
@@ -41,10 +42,10 @@ class Decoding(Part):
 
     def warm(self, folder):
         super().warm(folder)
-        for rule in EVERY_KIND:  # compiles all kernels
-            self.run(
-                {"labels": "abc", "X": [["pp", "CA"]], "rules": [rule], "seed": 0, "size": 1.0, "whole": False, "k": 2}
-            )
+        plain = {"labels": "abc", "X": [["pp", "CA"]], "seed": 0, "size": 1.0, "whole": False, "k": 2}
+        for rule in EVERY_KIND:  # compiles all kernels; a fault that shows here shows again
+            with suppress(AssertionError):
+                self.run({**plain, "rules": [rule]})
 
     def inputs(self):
         return cases()

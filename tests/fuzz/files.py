@@ -1,11 +1,11 @@
 """Files of all kinds, damaged: data, rules, models, checkpoints; and data written and read back."""
 
+import io
 import json
 import struct
 import zipfile
-import zlib
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from unittest import mock
 
@@ -185,15 +185,7 @@ class Models(Part):
         if kind == 3:
             return archive(text, tensors(self.damaged(rng, arrays)))
         if kind == 4:
-            ends = np.cumsum([0, *(a.nbytes for a in arrays.values())]).tolist()
-            header = {
-                n: {"dtype": f"F{8 * a.itemsize}", "shape": list(a.shape), "data_offsets": ends[i : i + 2]}
-                for i, (n, a) in enumerate(arrays.items())
-            }
-            head = json.dumps(mutated_value(rng, header)).encode()
-            size = rng.choice([len(head)] * 4 + [0, 1, 1 << 40, (1 << 64) - 1])
-            body = b"".join(np.ascontiguousarray(a).tobytes() for a in arrays.values())
-            return archive(text, struct.pack("<Q", size) + head + body)
+            return archive(text, with_header(weights, lambda header: mutated_value(rng, header)))
         content = bytearray(archive(text, weights, stored=bool(rng.randrange(2))))
         for _ in range(rng.choice([1, 2, 3])):
             mark, fields = rng.choice(
@@ -243,19 +235,19 @@ class Models(Part):
 
 
 def archive(text, weights, stored=False):
-    """A zip archive of a model; the same at all times, unlike those that zipfile writes."""
-    out, directory = b"", b""
-    for name, content in ((b"model.json", text), (b"weights.safetensors", weights)):
-        packed, method = content, 0
-        if not stored:
-            deflate = zlib.compressobj(1, zlib.DEFLATED, -15)
-            packed, method = deflate.compress(content) + deflate.flush(), 8
-        common = struct.pack(
-            "<HHHHHIIIHH", 20, 0, method, 0, 33, zlib.crc32(content), len(packed), len(content), len(name), 0
-        )
-        directory += b"PK\1\2" + struct.pack("<H", 20) + common + struct.pack("<HHHII", 0, 0, 0, 0, len(out)) + name
-        out += b"PK\3\4" + common + name + packed
-    return out + directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 2, 2, len(directory), len(out), 0)
+    """A model file; the same at all times."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED if stored else zipfile.ZIP_DEFLATED) as file:
+        for name, content in (("model.json", text), ("weights.safetensors", weights)):
+            file.writestr(zipfile.ZipInfo(name), content, file.compression)
+    return out.getvalue()
+
+
+def with_header(content, change):
+    """Arrays, as safetensors writes them, with another header."""
+    (size,) = struct.unpack("<Q", content[:8])
+    head = json.dumps(change(json.loads(content[8 : 8 + size]))).encode()
+    return struct.pack("<Q", len(head)) + head + content[8 + size :]
 
 
 def tensors(arrays):
@@ -325,13 +317,14 @@ class Checkpoints(Part):
                 changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
             return bytes(changed)
         if how == 2:
-            size = struct.unpack("<Q", content[:8])[0]
-            header = json.loads(content[8 : 8 + size])
-            state = json.loads(header["__metadata__"]["state"])
-            header["__metadata__"]["state"] = json.dumps(mutated_value(rng, state, most=1))
-            text = json.dumps(header).encode()
-            return struct.pack("<Q", len(text)) + text + content[8 + size :]
+            return with_header(content, partial(self.with_state, rng))
         return mutated(rng, content, most=2)
+
+    @staticmethod
+    def with_state(rng, header):
+        about = header["__metadata__"]
+        about["state"] = json.dumps(mutated_value(rng, json.loads(about["state"]), most=1))
+        return header
 
     def run(self, given):
         folder = self.folder / "damaged"

@@ -8,6 +8,7 @@ from fuzz.campaign import Part
 from semistruct.corpus import Example
 from semistruct.errors import SemistructError
 from semistruct.formats import FORMATS, read, write
+from semistruct.formats.docbin import load_spacy
 
 PIECES = [
     "a", "B", "1936", ".", ",", "--", "&", "<", ">", "&lt;", "<x>", "</x>", "?", "O", "-DOCSTART-", "B-x", "I-x", "x y",
@@ -95,6 +96,10 @@ class RoundTrips(Part):
 
     name = "round trips"
     share = 2.0
+
+    def warm(self, folder):
+        super().warm(folder)
+        load_spacy()
 
     def inputs(self):
         return corpora()
