@@ -161,7 +161,7 @@ HOW = {Broken: "KeyError", Slow: "Hang", Wordy: "a message of several lines"}
 @pytest.mark.parametrize("kind", HOW)
 def test_a_failure_is_made_small_and_told_once(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(running, "SHRINKING", 3.0)
-    monkeypatch.setattr(Letters, "seconds", 0.1)
+    monkeypatch.setattr(Letters, "seconds", 0.02)
     tally = explored(kind(), tmp_path, 300)
     (failure,) = tally.failures.values()
     assert failure.place.startswith(HOW[kind])

@@ -199,6 +199,7 @@ def _described(err, words=""):
 
 def work(pipe, clock, part, seed, seconds, planted):
     """The life of a process: one part.  It says since when it is at an input, and sends its tally now and then."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that leads
     warnings.simplefilter("ignore")
     if planted is not None:
         FAULTS[planted].plant()
