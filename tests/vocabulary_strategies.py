@@ -58,7 +58,7 @@ def entries_of(model):
     if not issubclass(model, Rule):
         return names
     fixed = {model.key} | ({"level"} if len(model.levels) < 2 else set())
-    return [name for name in names if name not in fixed and (name != "if" or model.may_have_condition)]
+    return [name for name in names if name not in fixed]
 
 
 def values(kind, labels, limits=None):
