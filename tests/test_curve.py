@@ -1,6 +1,7 @@
 """`semistruct curve`: how many labels one needs."""
 
 import json
+import time
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 from numpy.testing import assert_allclose
 
-from semistruct import SSVM, Rules, make_citations, read, write
+from semistruct import SSVM, Corpus, Rules, make_citations, read, write
 from semistruct.errors import DataError, ParameterError
-from semistruct.experiments.curve import Curve, advice, learning_curve, sensible_sizes, trial_size
+from semistruct.experiments.curve import Curve, _Part, advice, learning_curve, sensible_sizes, trial_size
 from semistruct.experiments.outlook import Law, Outlook, Trial
 
 pytestmark = pytest.mark.usefixtures("uncalibrated")
@@ -146,6 +147,14 @@ def test_picked_labels_are_tried():
     assert found.trial.before == found.scores["annealed"][1]
     assert len(found.trial.random) == len(found.trial.picked) == 2
     assert found.outlook.picked is not None
+
+
+def test_the_time_to_tell_what_is_left_grows_with_the_number_of_sequences():
+    """Quadratic time would be half a minute here."""
+    part = _Part(Corpus(), [], list(range(80_000)), None, {})
+    began = time.process_time()
+    assert part.left(range(0, 80_000, 2)) == list(range(1, 80_000, 2))
+    assert time.process_time() - began < 10
 
 
 def test_wrong_usage(home, run, tmp_path):

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import time
 from itertools import pairwise
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from brute import score as brute_score
 from semistruct import SSVM, Corpus, Rules, load, make_citations, read, write
 from semistruct.chain.inference import effective_steps
+from semistruct.cli.labelling import _broken
 from semistruct.report.mistakes import page
 from semistruct.report.pages import blocks
 from semistruct.rules import StartsWith
@@ -72,6 +74,17 @@ def test_the_margin_is_the_difference_of_the_scores(good, home):
 def test_broken_rules_are_named(good, home):
     for row in evaluated(good, home, "--errors", 100)["mistakes"]["worst"]:
         assert row["broken"] == ([] if row["predicted"][0] == "title" else ["starts with title"])
+
+
+def test_the_time_to_count_broken_rules_grows_with_the_number_of_sequences():
+    """Quadratic time would be minutes here."""
+    gold = Corpus.of([["a", "b"]] * 40_000, [["p", "q"], ["q", "q"], ["new", "q"], None] * 10_000)
+    began = time.process_time()
+    found = _broken(Rules([StartsWith(["p"])]), gold, [["p", "p"], ["q", "p"]] * 20_000, ["p", "q"])
+    assert time.process_time() - began < 20
+    (rule,) = found["gold"]["rules"]
+    assert found["gold"] == {"sequences": 20_000, "any": 10_000, "rules": {rule: 10_000}}
+    assert found["predicted"] == {"sequences": 40_000, "any": 20_000, "rules": {rule: 20_000}}
 
 
 def test_a_label_that_the_model_has_never_seen_has_no_margin(good, home, tmp_path):

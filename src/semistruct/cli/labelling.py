@@ -203,13 +203,14 @@ def evaluate(
 def _broken(rules: Rules, gold: Corpus, predicted: list[Labels | None], labels: Sequence[str]) -> dict[str, Any]:
     """How many sequences break each rule, as predicted and as they are; and how many break any."""
     out: dict[str, Any] = {}
-    complete = [i for i, row in enumerate(gold.labels) if row is not None and set(row) <= set(labels)]
+    known = set(labels)
+    complete = [row is not None and known.issuperset(row) for row in gold.labels]
+    truth = [row if whole else other for row, other, whole in zip(gold.labels, predicted, complete, strict=True)]
     tables = rules.compile(gold.tokens, labels)
-    for name, rows, which in (("predicted", predicted, range(len(gold))), ("gold", gold.labels, complete)):
-        chosen = [rows[i] if i in set(which) else predicted[i] for i in range(len(gold))]
-        broken = tables.broken(label_codes(chosen, [len(x) for x in gold.tokens], labels))[list(which)]
+    for name, rows, which in (("predicted", predicted, [True] * len(gold)), ("gold", truth, complete)):
+        broken = tables.broken(label_codes(rows, [len(x) for x in gold.tokens], labels))[which]
         out[name] = {
-            "sequences": len(which),
+            "sequences": sum(which),
             "any": int(broken.any(axis=1).sum()),
             "rules": {rule.text: int(column.sum()) for rule, column in zip(tables.rules, broken.T, strict=True)},
         }

@@ -149,10 +149,14 @@ class _Part:
     def pairs(self, which: Sequence[int]) -> tuple[list[Any], list[Any]]:
         return [self.labelled.tokens[i] for i in which], [self.labelled.labels[i] for i in which]
 
+    def left(self, which: Sequence[int]) -> list[int]:
+        """The rest without these."""
+        taken = set(which)
+        return [i for i in self.rest if i not in taken]
+
     def fitted(self, method: str, which: Sequence[int]) -> tuple[Any, float]:
         """A model that has learned from these, and its score on what is held out."""
-        left = [i for i in self.rest if i not in set(which)]
-        unlabelled = self.pairs(left)[0] if self.pool is None else self.pool
+        unlabelled = self.pairs(self.left(which))[0] if self.pool is None else self.pool
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of one fit among many; stop_ shows an interruption
             supervised = method == "supervised"
@@ -165,7 +169,7 @@ class _Part:
 
     def picked(self, which: Sequence[int], model: Any) -> list[int]:
         """Those that `pick` would label next."""
-        left = [i for i in self.rest if i not in set(which)]
+        left = self.left(which)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of copies
             found = pick(self.pairs(left)[0], NEXT, labelled=self.pairs(which), model=model)
