@@ -1,5 +1,7 @@
 """What the tests of the command line share."""
 
+import signal
+
 import pytest
 from hypothesis import settings
 
@@ -10,6 +12,14 @@ from semistruct.fitting.labeller import SequenceLabeller
 
 settings.register_profile("semistruct", deadline=None)  # how long an example takes says more about the machine
 settings.load_profile("semistruct")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible():
+    """An interruption reaches tests and the processes that they start, even if the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
