@@ -78,6 +78,57 @@ def test_doccano_without_labels_is_unlabelled(file):
     assert written(corpus.examples, "doccano").splitlines()[1] == '{"text": "a b"}'
 
 
+RECORDS = {  # with a place for where tokens are
+    "doccano": lambda offsets, spans: {"text": "A. Turing, 1936", "token_offsets": offsets, "label": spans},
+    "jsonl": lambda offsets, spans: {"text": "A. Turing, 1936", "token_offsets": offsets, "spans": spans},
+    "label-studio": lambda offsets, spans: {
+        "data": {"text": "A. Turing, 1936", "token_offsets": offsets},
+        "annotations": [{"result": [{"type": "labels", "value": _value(*span)} for span in spans]}],
+    },
+}
+
+
+def _value(start, end, label):
+    return {"start": start, "end": end, "labels": [label]}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_tokens_that_the_program_knows_nothing_of(file, name):
+    """They come back from the program as they were, with spans that people have made since."""
+
+    def found(offsets, spans):
+        (example,) = read(file(json.dumps([RECORDS[name](offsets, spans)])), format=name, outside="O")
+        return example.tokens, example.labels, example.cut_by
+
+    offsets = [[0, 2], [3, 10], [11, 15]]
+    assert found(offsets, [[0, 10, "a"]]) == (["A.", "Turing,", "1936"], ["a", "a", "O"], None)
+    assert found(offsets, [[0, 9, "a"]]) == (["A.", "Turing", ",", "1936"], ["a", "a", "O", "O"], None)
+    words = ["A", ".", "Turing", ",", "1936"]
+    assert found(None, [[0, 10, "a"]]) == (words, ["a"] * 4 + ["O"], "words")
+
+
+@pytest.mark.parametrize("name", RECORDS)
+@pytest.mark.parametrize(
+    ("offsets", "problem"),
+    [
+        ([[0, 2], [3, 99]], "must be pairs of start and end in the text, .* not \\[3, 99\\]"),
+        ([[3, 9], [0, 2]], "each after the one before it, not \\[0, 2\\]"),
+        ([[0, 4], [3, 9]], "not \\[3, 9\\]"),
+        ([[-1, 4]], "not \\[-1, 4\\]"),
+        ([[0, True]], "not \\[0, true\\]"),
+        ([[0, 1, 2]], "not \\[0, 1, 2\\]"),
+        ([7], "not 7"),
+        ([[2, 3]], "there is no token at 2-3, only ' '"),
+        ([[0, 0]], "there is no token at 0-0, only ''"),
+        ([], "the sequence has no tokens"),
+        ("x", "must be a list or null"),
+    ],
+)
+def test_damaged_places_of_tokens_are_refused(file, name, offsets, problem):
+    with pytest.raises(DataError, match=f":1: .*{problem}"):
+        read(file(json.dumps([RECORDS[name](offsets, [])])), format=name)
+
+
 def test_label_studio_annotations(file):
     def task(*annotations, **data):
         return {"data": data or {"content": "a b"}, "annotations": [*annotations]}

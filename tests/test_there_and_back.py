@@ -1,6 +1,7 @@
 """Files there and back in every format: what is read is what was written, or writing refuses it."""
 
 import json
+import warnings
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -10,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from semistruct.corpus import Example
-from semistruct.errors import DataError
-from semistruct.formats import read, stream, write
+from semistruct.errors import DataError, DataWarning
+from semistruct.formats import FORMATS, marked, read, stream, write
 from semistruct.labels import Span, encode, scheme_of
 from semistruct.tokens import tokenize
 
@@ -199,6 +200,84 @@ def test_texts_come_back_as_they_were_or_are_refused(folder, case):
     if refused:
         return
     assert parts(found) == parts([replace(example, text=example.text.replace("\r", " ").replace("\n", " "))])
+
+
+@st.composite
+def any_corpora(draw):
+    """(examples, how text was cut, the label outside): sequences of tokens alone, or of tokens in a text."""
+    cut_by = draw(st.sampled_from([None, "words", "whitespace"]))
+    pieces = st.sampled_from(["A.", "Turing,", "On", "a b", "x@y.z", ".", "--", "(", "'s"]) | ANYTHING.filter(str.strip)
+    known = draw(st.sampled_from(["all", "some", "none"]))
+    out = []
+    for _ in range(draw(st.integers(1, 3))):
+        words = draw(st.lists(pieces, min_size=1, max_size=5))
+        text, offsets = "", []
+        for word in words:
+            text += draw(st.sampled_from(["", " ", " ", "  ", "\n", "\u2003"]))
+            offsets.append((len(text), len(text) + len(word)))
+            text += word
+        if cut_by is not None:
+            words, offsets = tokenize(text, cut_by)
+        elif draw(st.booleans()):
+            text = offsets = None
+            if draw(st.integers(0, 5)) == 0:
+                words = [(word, "NN") for word in words]
+        label = st.sampled_from(["a", "b", "O"] + [None] * (known == "some"))
+        labels = draw(st.lists(label, min_size=len(words), max_size=len(words)))
+        assume(known != "some" or (None in labels and set(labels) != {None}))
+        out.append(Example(words, None if known == "none" else labels, text, offsets, cut_by=cut_by))
+    return out, cut_by or "words", "O" if known == "all" else None
+
+
+@settings(deadline=None, max_examples=80)
+@given(any_corpora())
+@pytest.mark.parametrize("name", FORMATS)
+def test_tokens_and_labels_come_back_or_the_writer_says_so(folder, name, case):
+    examples, tokens, outside = case
+    path = folder / f"x.{name}"
+    with refusing() as refused, warnings.catch_warnings(record=True, action="always") as told:
+        write(examples, path, name)
+    if refused:
+        return
+    found = read(path, format=name, tokens=tokens, outside=outside)
+    assert len(found) == len(examples)
+    other = [(a, b) for a, b in zip(examples, found, strict=True) if a.tokens != b.tokens]
+    start = f"{len(other)} of {len(examples)} sequences will be read with other tokens than they have: {name} "
+    assert [str(one.message).startswith(start) for one in told] == [True] * bool(other)
+    for a, b in zip(examples, found, strict=True):
+        assert a.tokens != b.tokens or name == "text" or a.labels == b.labels
+    if name in KEEPING:
+        assert all(isinstance(a.tokens[0], tuple) for a, _ in other)
+
+
+KEEPING = [name for name in FORMATS if name not in ("inline", "text", "csv-texts", "spacy")]
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_tokens_of_every_form_are_kept(folder, name):
+    examples = [Example(["A.", "Turing,"], ["a", "a"]), Example(["On", "numbers"], ["b", "O"])]
+    found = there_and_back(folder, examples, name, outside="O")
+    assert (found.tokens, found.labels) == ([e.tokens for e in examples], [e.labels for e in examples])
+    assert found.cut_by is None  # a model that learns from them cuts text in the way that they look
+
+
+@pytest.mark.parametrize("name", ["inline", "text", "csv-texts"])
+def test_a_writer_that_keeps_text_says_what_will_be_cut_anew(folder, name):
+    examples = [Example(["A.", "Turing,"], ["a", "a"]), Example(["On", "numbers"], ["b", "O"])]
+    with pytest.warns(DataWarning) as told:
+        write(examples, folder / "x", name)
+    problem = f"{name} keeps text, which is cut anew when it is read; use jsonl to keep them"
+    assert [str(one.message) for one in told] == [
+        f"1 of 2 sequences will be read with other tokens than they have: {problem}"
+    ]
+
+
+@pytest.mark.parametrize("name", ["inline", "text", "csv-texts", "doccano", "label-studio", "prodigy", "jsonl"])
+def test_a_text_that_is_too_long_to_be_read_is_not_written(folder, name, monkeypatch):
+    monkeypatch.setattr(marked, "LONGEST_TEXT", 8)
+    there_and_back(folder, [Example(["12345678"], ["a"], "12345678", [(0, 8)])], name)
+    with pytest.raises(DataError, match=r"^sequence 0: the text has 9 characters, but a sequence can have at most 8"):
+        write([Example(["123456789"], ["a"], "123456789", [(0, 9)])], folder / "x", name)
 
 
 @pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "text", "inline"])

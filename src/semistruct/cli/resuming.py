@@ -110,6 +110,7 @@ class Reached:
     checksum   of its bytes
     width      the number of columns of its tokens
     uncertain  sequences whose labels are not certain to be the best
+    recut      sequences that will be read with other tokens
     """
 
     sequences: int = 0
@@ -117,6 +118,7 @@ class Reached:
     checksum: int = 0
     width: int = 0
     uncertain: int = 0
+    recut: int = 0
 
 
 class Part:
@@ -134,7 +136,7 @@ class Part:
         self.path, self.record = _beside(output)
         self._anew = f"delete {self.path} and {self.record.name} to start again"
         self.reached = self._found()
-        self.written = Written(form, scheme, self.reached.sequences, self.reached.width)
+        self.written = Written(form, scheme, self.reached.sequences, self.reached.width, self.reached.recut)
 
     def _found(self) -> Reached:
         """What an earlier command has left."""
@@ -176,6 +178,7 @@ class Part:
             kept = self.kept("make room and " if err.errno in FULL else "")
             raise DataError.at(self.path, None, f"cannot write: {reason(err)}; {kept}") from err
         self.record.unlink(missing_ok=True)
+        self.written.tell()
 
     @contextmanager
     def _deleted_if_empty(self) -> Iterator[None]:
@@ -209,7 +212,7 @@ class Part:
         os.fsync(self._file.fileno())
         reached = Reached(
             self.written.sequences, before.bytes + len(data), zlib.crc32(data, before.checksum), self.written.width,
-            uncertain,
+            uncertain, self.written.recut,
         )  # fmt: skip
         try:
             self._note(reached)

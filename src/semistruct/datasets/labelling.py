@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from semistruct.corpus import Example
-from semistruct.tokens import tokenize
+from semistruct.tokens import WORDS, tokenize
 
 
 def labelled(text: str, spans: list[tuple[int, str]]) -> Example:
@@ -16,4 +16,4 @@ def labelled(text: str, spans: list[tuple[int, str]]) -> Example:
         while start >= end:
             end, label = next(fields_left)
         labels.append(label)
-    return Example([*tokens], labels, text, offsets)
+    return Example([*tokens], labels, text, offsets, cut_by=WORDS)

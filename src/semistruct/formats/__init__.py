@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pkgutil
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -10,7 +11,7 @@ from itertools import chain, islice
 from typing import TextIO
 
 from semistruct.corpus import Corpus, Example, Token
-from semistruct.errors import DataError, meant, quoted
+from semistruct.errors import DataError, DataWarning, meant, quoted
 from semistruct.files import PathLike, checked_encoding, read_lines, source_name
 from semistruct.formats.base import FORMATS, Format, naming_sequence, put
 from semistruct.formats.detection import detect, named_after
@@ -153,7 +154,9 @@ def write(
         raise DataError(f"{quoted(examples)} is not a corpus, nor a list of examples")
     form = form_named(format)
     checked_encoding(encoding)
-    form.write(Written(form, scheme).prepared(examples), target, encoding)
+    written = Written(form, scheme)
+    form.write(written.prepared(examples), target, encoding)
+    written.tell()
 
 
 @dataclass
@@ -162,12 +165,14 @@ class Written:
 
     sequences  how many it has
     width      the number of columns of its tokens, 0 if it has none
+    recut      how many sequences will be read with other tokens
     """
 
     form: Format
     scheme: str | None = None
     sequences: int = 0
     width: int = 0
+    recut: int = 0
 
     def prepared(self, examples: Iterable[Example]) -> Iterator[Example]:
         """The examples with labels in the scheme; refuses tokens with other numbers of columns than those before."""
@@ -181,6 +186,7 @@ class Written:
                     problem = f"{own} columns, but the sequences before it have {self.width}; use jsonl instead"
                     raise DataError(problem)
                 example = _converted(example, self.scheme)
+                self.recut += list(self.form.tokens_back(example)) != list(example.tokens)
             self.sequences = i + 1
             yield example
 
@@ -190,6 +196,14 @@ class Written:
             with naming_sequence(i):
                 text = self.form.render(example)
             put(text, i, out, "utf-8")
+
+    def tell(self) -> None:
+        """Warn of sequences whose tokens the file does not keep."""
+        if not self.recut:
+            return
+        why = Format.recutting if self.width > 1 else self.form.recutting
+        which = f"{self.recut} of {self.sequences} sequences will be read with other tokens than they have"
+        warnings.warn(f"{which}: {self.form.name} {why}; use jsonl to keep them", DataWarning, stacklevel=3)
 
 
 def form_named(format: str) -> Format:

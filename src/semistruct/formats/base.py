@@ -7,13 +7,13 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, Any, ClassVar, TextIO
 
-from semistruct.corpus import Example
+from semistruct.corpus import Example, Token
 from semistruct.errors import DataError, DataWarning, quoted
 from semistruct.files import PathLike, checked_encoding, read_lines, replacing
 from semistruct.formats.marked import Reader
@@ -70,6 +70,7 @@ class Format:
     ending       files whose names end so are in this format, whatever they contain
     answer       the format in which labels are given back for files of this one, None for the same
     end_to_end   whether the text of a file is that of its sequences, so that more can be written behind them
+    recutting    why reading may give other tokens than were written, with the name of the format before it
     """
 
     name: ClassVar[str]
@@ -78,6 +79,7 @@ class Format:
     ending: ClassVar[str | None] = None
     answer: ClassVar[str | None] = None
     end_to_end: ClassVar[bool] = True
+    recutting: ClassVar[str] = "keeps the first column of a token only"
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -97,6 +99,10 @@ class Format:
     def render(self, example: Example) -> str:
         """The text of one sequence."""
         raise NotImplementedError
+
+    def tokens_back(self, example: Example) -> Sequence[Token]:
+        """The tokens that reading will give for a sequence."""
+        return example.tokens
 
     def pieces(self, examples: Iterable[Example]) -> Iterator[str]:
         """The text of a file: a piece for each sequence, and perhaps one more for the end."""

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from semistruct.corpus import Example
+from semistruct.corpus import Example, Token
 from semistruct.errors import DataError, DataWarning, quoted, some_of
 from semistruct.formats import marked
 from semistruct.formats.base import Format, Sample, naming_line, naming_sequence
 from semistruct.formats.marked import Reader
 from semistruct.formats.tables import TEXTS, Header, header_of, is_table, missing, row_text, rows_of
+from semistruct.formats.text import CUTS_ANEW
 from semistruct.labels import Span
 from semistruct.tokens import GIVEN, WORDS, tokenize
 
@@ -30,6 +31,7 @@ class CsvTexts(Format):
     name = "csv-texts"
     rank = 31
     end_to_end = False
+    recutting = CUTS_ANEW
 
     def looks_like(self, sample: Sample) -> bool:
         header = header_of(sample)
@@ -65,13 +67,16 @@ class CsvTexts(Format):
         for i, example in enumerate(examples):
             with naming_sequence(i):
                 marks = None if example.labels is None else marked.complete_marks_of(example)
-                found.append((marked.text_of(example)[0], marks))
-        names = list(dict.fromkeys(mark.label for _, marks in found for mark in marks or ()))
-        for i, (text, marks) in enumerate(found):
+                found.append((marked.text_to_write(example)[0], marks, example.cut_by))
+        names = list(dict.fromkeys(mark.label for _, marks, _ in found for mark in marks or ()))
+        for i, (text, marks, cut_by) in enumerate(found):
             with naming_sequence(i):
                 head = row_text(["text", *map(_checked, names)]) if i == 0 else ""
-                row = row_text([text, *_cells(text, marks, names)])
+                row = row_text([text, *_cells(text, marks, names, cut_by or WORDS)])
             yield head + row
+
+    def tokens_back(self, example: Example) -> Sequence[Token]:
+        return marked.cut_anew(example, marked.text_of(example)[0])
 
 
 def _tell_of_unmarked(header: Header, source: str) -> None:
@@ -115,13 +120,13 @@ def _placed(text: str, fields: dict[str, str], offsets: list[tuple[int, int]]) -
     return sorted(marks, key=lambda mark: mark.start)
 
 
-def _cells(text: str, marks: list[Span] | None, names: list[str]) -> list[str]:
+def _cells(text: str, marks: list[Span] | None, names: list[str], cut_by: str) -> list[str]:
     """The cells of the columns `names`; refuses marks that would not be read as they are."""
     if marks is None:
         return [""] * len(names)
     cells = [BETWEEN.join(text[mark.start : mark.end] for mark in marks if mark.label == name) for name in names]
     fields = {name: cell for name, cell in zip(names, cells, strict=True) if cell}
-    if not marks or _placed(text, fields, tokenize(text)[1]) != marks:
+    if not marks or _placed(text, fields, tokenize(text, cut_by)[1]) != marks:
         problem = "would be looked for in another place" if marks else "is nowhere, which would be read as unknown"
         raise DataError(f"a field {problem}; use jsonl instead")
     return cells

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from semistruct.corpus import Example, Labels
+from semistruct.corpus import Example, Labels, Token
 from semistruct.errors import DataError, SemistructError, all_of, quoted
 from semistruct.files import PathLike, reason, replacing
 from semistruct.formats.base import Format, Sample
@@ -40,6 +40,7 @@ class DocBin(Format):
     end_to_end = False
     ending = ".spacy"
     answer = "inline"
+    recutting = "makes tokens of all of a text"
 
     def looks_like(self, sample: Sample) -> bool:
         return False
@@ -85,6 +86,9 @@ class DocBin(Format):
                 raise DataError(f"sequence {i}: spaCy cannot hold it: {err}") from None
         with replacing(target) as file:
             file.write(stored.to_bytes())
+
+    def tokens_back(self, example: Example) -> Sequence[Token]:
+        return [word for word in _words(example)[0] if not word.isspace()]
 
 
 def tokens_of(doc: Any) -> list[Any]:

@@ -4,18 +4,20 @@
     {"id": 1, "text": "A. Turing 1936", "relations": [], "Comments": [],
      "entities": [{"id": 7, "label": "author", "start_offset": 0, "end_offset": 9}]}
 
-The first one is written.
+The first one is written, with the key "token_offsets" where the tokens are not simply the words of the text; doccano
+keeps such a key with the text, and exports it again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from semistruct.corpus import Example
+from semistruct.corpus import Example, Token
 from semistruct.formats import marked
 from semistruct.formats.base import Sample
-from semistruct.formats.marked import Reader
-from semistruct.formats.records import Records, list_in, mark_of, text_in
+from semistruct.formats.marked import Reader, words_of
+from semistruct.formats.records import TOKENS, Records, example_in, list_in, mark_of, text_and_tokens, text_in
 
 OFFSETS = ("start_offset", "end_offset", "label")
 
@@ -23,7 +25,7 @@ OFFSETS = ("start_offset", "end_offset", "label")
 class Doccano(Records):
     name = "doccano"
     rank = 13
-    read_keys = ("text", "label", "labels", "entities")
+    read_keys = ("text", "label", "labels", "entities", TOKENS)
 
     def looks_like(self, sample: Sample) -> bool:
         keys = sample.record.keys()
@@ -36,10 +38,13 @@ class Doccano(Records):
         for key in ("label", "labels"):
             if (spans := list_in(record, key)) is not None:
                 marks = [mark_of(span) for span in spans]
-        return reader.by_default_outside().example(text, marks, number)
+        return example_in(record, text, marks, number, reader.by_default_outside())
 
     def record_of(self, example: Example) -> dict[str, Any]:
-        text, _ = marked.text_of(example)
-        if example.labels is None:
-            return {"text": text}
-        return {"text": text, "label": [[a, b, label] for label, a, b in marked.complete_marks_of(example)]}
+        record = text_and_tokens(example)
+        if example.labels is not None:
+            record["label"] = [[a, b, label] for label, a, b in marked.complete_marks_of(example)]
+        return record
+
+    def tokens_back(self, example: Example) -> Sequence[Token]:
+        return words_of(example)

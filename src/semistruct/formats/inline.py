@@ -6,14 +6,15 @@ Tags do not nest.  `<`, `>` and `&` of the text itself are written `&lt;`, `&gt;
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
-from semistruct.corpus import Example
+from semistruct.corpus import Example, Token
 from semistruct.errors import DataError, quoted, shortened
 from semistruct.formats import marked
 from semistruct.formats.base import LineFormat, Sample
 from semistruct.formats.marked import Reader
-from semistruct.formats.text import one_line
+from semistruct.formats.text import CUTS_ANEW, one_line
 from semistruct.labels import Span
 
 NAME = r"[^\W\d][\w.:-]*"
@@ -23,6 +24,7 @@ TAG = re.compile(rf"<(/?)({NAME})>")
 class Inline(LineFormat):
     name = "inline"
     rank = 50
+    recutting = CUTS_ANEW
 
     def looks_like(self, sample: Sample) -> bool:
         return any(map(_has_tags, sample.filled))
@@ -54,7 +56,7 @@ class Inline(LineFormat):
 
         Nothing but tags is added to an original text, so that reading the line gives the same text again.
         """
-        text, _ = marked.text_of(example)
+        text, _ = marked.text_to_write(example)
         gap = "" if example.text is not None else " "
         parts, at = [], 0
         for label, start, end in marked.marks_of(example):
@@ -63,6 +65,9 @@ class Inline(LineFormat):
             at = end
         parts.append(escape(text[at:]))
         return one_line("".join(parts)) + "\n"
+
+    def tokens_back(self, example: Example) -> Sequence[Token]:
+        return marked.cut_anew(example, one_line(marked.text_of(example)[0]))
 
 
 def _has_tags(line: str) -> bool:

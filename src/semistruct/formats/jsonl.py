@@ -2,6 +2,7 @@
 
     {"tokens": ["A", ".", "Turing"], "labels": ["author", "author", null]}
     {"text": "A. Turing", "spans": [{"start": 0, "end": 9, "label": "author"}]}
+    {"text": "A. Turing", "token_offsets": [[0, 2], [3, 9]]}
 
 A token may be a list of strings (word and further columns), a span also [start, end, label]; null is an
 unknown label, and without "labels" or "spans" the sequence has no labels.
@@ -17,13 +18,23 @@ from semistruct.errors import DataError
 from semistruct.formats import marked
 from semistruct.formats.base import Sample
 from semistruct.formats.marked import Reader
-from semistruct.formats.records import Records, label_of, list_in, mark_of, shown, text_in
+from semistruct.formats.records import (
+    TOKENS,
+    Records,
+    example_in,
+    label_of,
+    list_in,
+    mark_of,
+    shown,
+    text_and_tokens,
+    text_in,
+)
 
 
 class JsonLines(Records):
     name = "jsonl"
     rank = 19
-    read_keys = ("tokens", "text", "labels", "spans", "confidence", "sequence_confidence", "n_best")
+    read_keys = ("tokens", "text", "labels", "spans", "confidence", "sequence_confidence", "n_best", TOKENS)
 
     def looks_like(self, sample: Sample) -> bool:
         return sample.is_json
@@ -34,7 +45,7 @@ class JsonLines(Records):
         if "tokens" in record:
             return Example(tokens_in(record), _labels(record), line=number)
         text, spans = text_in(record), list_in(record, "spans")
-        return reader.example(text, None if spans is None else map(mark_of, spans), number)
+        return example_in(record, text, None if spans is None else map(mark_of, spans), number, reader)
 
     def record_of(self, example: Example) -> dict[str, Any]:
         """The text form when the example has a text, else the token form.
@@ -80,17 +91,17 @@ def _labels(record: dict[str, Any]) -> Labels | None:
 def _ranked(example: Example, one: Labelling) -> dict[str, Any]:
     """One of several labellings of an example: its labels or spans, and its score."""
     record = _record(replace(example, labels=one.labels, confidence=one.confidence))
-    kept = {key: value for key, value in record.items() if key not in ("tokens", "text")}
+    kept = {key: value for key, value in record.items() if key not in ("tokens", "text", TOKENS)}
     return {"score": round(one.score, 4), **kept}
 
 
 def _record(example: Example) -> dict[str, Any]:
     record: dict[str, Any]
-    if example.text is None or example.offsets is None:
+    if example.text is None or example.offsets is None or not isinstance(example.tokens[0], str):
         record = {"tokens": example.tokens, "labels": example.labels}
     else:
         marks = [{"start": a, "end": b, "label": label} for label, a, b in marked.marks_of(example)]
-        record = {"text": example.text, "spans": marks}
+        record = {**text_and_tokens(example), "spans": marks}
     if example.labels is None:
         record.popitem()
     if example.confidence is not None:

@@ -4,18 +4,20 @@
       "to_name": "text", "value": {"start": 0, "end": 9, "text": "A. Turing", "labels": ["author"]}}]}]}]
 
 Of several annotations of a task the first one that was not cancelled counts; without one, the task has no labels.
+What else "data" holds stays there: "token_offsets" is written where the tokens are not simply the words of the text.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from semistruct.corpus import Example
+from semistruct.corpus import Example, Token
 from semistruct.errors import DataError, quoted
 from semistruct.formats import marked
 from semistruct.formats.base import Sample
-from semistruct.formats.marked import Reader
-from semistruct.formats.records import Records, list_in, mark_of, shown
+from semistruct.formats.marked import Reader, words_of
+from semistruct.formats.records import Records, example_in, list_in, mark_of, shown, text_and_tokens
 from semistruct.labels import Span
 
 OWN = (
@@ -47,22 +49,25 @@ class LabelStudio(Records):
             labels = [result for result in results if result.get("type") == "labels"]
             reader.ignore((str(r.get("type")) for r in results if r.get("type") != "labels"), number)
             marks = [_mark(_dict(result.get("value")), text) for result in labels]
-        return reader.by_default_outside().example(text, marks, number)
+        return example_in(record["data"], text, marks, number, reader.by_default_outside())
 
     def record_of(self, example: Example) -> dict[str, Any]:
-        text, _ = marked.text_of(example)
+        data = text_and_tokens(example)
         if example.labels is None:
-            return {"data": {"text": text}}
+            return {"data": data}
         results = [
             {
                 "from_name": "label",
                 "to_name": "text",
                 "type": "labels",
-                "value": {"start": a, "end": b, "text": text[a:b], "labels": [label]},
+                "value": {"start": a, "end": b, "text": data["text"][a:b], "labels": [label]},
             }
             for label, a, b in marked.complete_marks_of(example)
         ]
-        return {"data": {"text": text}, "annotations": [{"result": results}]}
+        return {"data": data, "annotations": [{"result": results}]}
+
+    def tokens_back(self, example: Example) -> Sequence[Token]:
+        return words_of(example)
 
 
 def _text(data: Any) -> str:

@@ -59,9 +59,7 @@ class Reader:
         marks    None means that nothing is labelled
         offsets  of the tokens, if the file gives them
         """
-        if len(text) > LONGEST_TEXT:
-            problem = f"the text has {len(text):,} characters, but a sequence can have at most {LONGEST_TEXT:,}"
-            raise DataError(f"{problem}; split it into several sequences")
+        _check_length(text)
         cut_by = self.tokens if offsets is None else None
         how = self.cut_tokens or ("split" if offsets is None else "refuse")
         if offsets is None:
@@ -126,12 +124,26 @@ def text_of(example: Example) -> tuple[str, list[tuple[int, int]]]:
     """The text of an example and where its tokens are: the original, or the tokens joined by blanks."""
     if example.text is not None and example.offsets is not None:
         return example.text, example.offsets
-    words = [word_of(token) for token in example.tokens]
-    offsets, at = [], 0
+    words, offsets, at = words_of(example), [], 0
     for word in words:
         offsets.append((at, at + len(word)))
         at += len(word) + 1
     return " ".join(words), offsets
+
+
+def text_to_write(example: Example) -> tuple[str, list[tuple[int, int]]]:
+    """The same as `text_of`; a text that would not be read is refused."""
+    text, offsets = text_of(example)
+    _check_length(text)
+    return text, offsets
+
+
+def cut_anew(example: Example, text: str) -> list[str]:
+    """The tokens of a marked text when it is read without knowing them."""
+    words, offsets = tokenize(text, example.cut_by or WORDS)
+    if words == example.tokens:  # which no mark of the example cuts
+        return words
+    return [text[a:b] for a, b in _cut(offsets, [edge for m in marks_of(example) for edge in (m.start, m.end)])]
 
 
 def complete_marks_of(example: Example) -> list[Span]:
@@ -158,9 +170,20 @@ def marks_of(example: Example) -> list[Span]:
     return [Span(s.label, offsets[s.start][0], offsets[s.end - 1][1]) for s in found]
 
 
+def words_of(example: Example) -> list[str]:
+    """The tokens of an example without their further columns."""
+    return [word_of(token) for token in example.tokens]
+
+
 def word_of(token: Token) -> str:
     """The token without its further columns."""
     return token if isinstance(token, str) else token[0]
+
+
+def _check_length(text: str) -> None:
+    if len(text) > LONGEST_TEXT:
+        problem = f"the text has {len(text):,} characters, but a sequence can have at most {LONGEST_TEXT:,}"
+        raise DataError(f"{problem}; split it into several sequences")
 
 
 def _check(marks: list[Span], length: int) -> None:

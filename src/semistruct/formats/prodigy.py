@@ -8,13 +8,14 @@ A record whose answer is not "accept" is left out.  Tokens that are blank, as sp
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from semistruct.corpus import Example
+from semistruct.corpus import Example, Token
 from semistruct.errors import DataError, quoted
 from semistruct.formats import marked
 from semistruct.formats.base import Sample
-from semistruct.formats.marked import Reader
+from semistruct.formats.marked import Reader, words_of
 from semistruct.formats.records import Records, list_in, mark_of, shown, text_in
 
 OWN = ("answer", "_input_hash", "_task_hash", "_view_id", "_session_id", "_annotator_id", "_timestamp", "_is_binary")
@@ -45,7 +46,7 @@ class Prodigy(Records):
         return reader.by_default_outside().example(text, marks, number, offsets)
 
     def record_of(self, example: Example) -> dict[str, Any]:
-        text, offsets = marked.text_of(example)
+        text, offsets = marked.text_to_write(example)
         after = [a for a, _ in offsets[1:]] + [len(text)]
         tokens = [
             {"text": text[a:b], "start": a, "end": b, "id": i, "ws": b < after[i]} for i, (a, b) in enumerate(offsets)
@@ -58,6 +59,9 @@ class Prodigy(Records):
                 for label, a, b in marked.complete_marks_of(example)
             ]
         return record
+
+    def tokens_back(self, example: Example) -> Sequence[Token]:
+        return words_of(example)
 
 
 def _offsets(tokens: list[Any], text: str) -> list[tuple[int, int]]:

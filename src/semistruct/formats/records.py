@@ -11,11 +11,15 @@ from typing import Any, ClassVar
 
 from semistruct.corpus import Example
 from semistruct.errors import DataError, quoted, shortened
+from semistruct.formats import marked
 from semistruct.formats.base import Format, naming_line, naming_sequence
 from semistruct.formats.marked import Reader
 from semistruct.labels import Span
+from semistruct.tokens import WORDS
 
 BLANKS = re.compile(r"\s*")
+TOKENS = "token_offsets"
+"""The key of where tokens begin and end, in records of programs that know text and spans only, and keep other keys."""
 COMMON = {"id", "meta", "metadata"}  # about the record, not of it
 
 
@@ -113,6 +117,36 @@ def _decoded(text: str, at: int) -> tuple[Any, int]:
         raise DataError("not a record: JSON nested too deeply") from None
     except ValueError:  # of the conversion of a number; JSONDecodeError is one of its kinds
         raise DataError("a number has too many digits") from None
+
+
+def example_in(record: dict[str, Any], text: str, marks: Iterable[Span] | None, number: int, reader: Reader) -> Example:
+    """The sequence of a text, with the tokens of the record if it has them; marks that cut one split it."""
+    reader = replace(reader, cut_tokens=reader.cut_tokens or "split")
+    return reader.example(text, marks, number, _offsets_in(record, text))
+
+
+def text_and_tokens(example: Example) -> dict[str, Any]:
+    """The entries of a record for the text and, unless reading finds them by itself, its tokens."""
+    text, offsets = marked.text_to_write(example)
+    found = example.cut_by == WORDS and marked.cut_anew(example, text) == example.tokens
+    return {"text": text} if found else {"text": text, TOKENS: offsets}
+
+
+def _offsets_in(record: dict[str, Any], text: str) -> list[tuple[int, int]] | None:
+    found = list_in(record, TOKENS)
+    if found is None:
+        return None
+    offsets, at = [], 0
+    for edges in found:
+        start, end = edges if isinstance(edges, list) and len(edges) == 2 else (None, None)
+        if type(start) is not int or type(end) is not int or not at <= start <= end <= len(text):
+            problem = f"must be pairs of start and end in the text, each after the one before it, not {shown(edges)}"
+            raise DataError(f'"{TOKENS}" {problem}')
+        if not text[start:end].strip():
+            raise DataError(f'"{TOKENS}": there is no token at {start}-{end}, only {quoted(text[start:end])}')
+        offsets.append((start, end))
+        at = end
+    return offsets
 
 
 def text_in(record: dict[str, Any], key: str = "text") -> str:

@@ -28,19 +28,20 @@ def examples(bench: Bench, what: str) -> Iterator[Example]:
         raise ParameterError(f"there is no part {quoted(what)}; {meant(what, WHAT)}")
     with bench.lock:
         for number in sorted(bench.decisions.last) if what == "labels" else range(len(bench.pool)):
+            cut_by = bench.pool.tokens if isinstance(bench.pool.rows[number], str) else None
             made, proposal = bench.decisions.last.get(number), bench.proposals.get(number)
             if made is not None and made.is_labelled:
-                yield _example(made.cut(bench.pool), list(made.labels or ()), number)
+                yield _example(made.cut(bench.pool), list(made.labels or ()), number, cut_by)
             elif what == "pool":
                 cut = bench.pool.cut(number)
                 fits = proposal is not None and len(proposal.codes) == len(cut.tokens)
-                yield _example(cut, list(proposal.labels) if proposal is not None and fits else None, number)
+                yield _example(cut, list(proposal.labels) if proposal is not None and fits else None, number, cut_by)
 
 
-def _example(cut: Cut, labels: list[Any] | None, number: int) -> Example:
+def _example(cut: Cut, labels: list[Any] | None, number: int, cut_by: str | None) -> Example:
     has_text = isinstance(cut.tokens[0], str)
     text, offsets = (cut.text, cut.offsets) if has_text else (None, None)
-    return Example(cut.tokens, labels, text, offsets, number + 1, about={"id": number})
+    return Example(cut.tokens, labels, text, offsets, number + 1, cut_by=cut_by, about={"id": number})
 
 
 def content(found: Iterable[Example], format: str, scheme: str | None = None) -> bytes:
