@@ -280,6 +280,15 @@ def test_a_text_that_is_too_long_to_be_read_is_not_written(folder, name, monkeyp
         write([Example(["123456789"], ["a"], "123456789", [(0, 9)])], folder / "x", name)
 
 
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_long_text_comes_back(folder, name):
+    """Cells of a table may be long too."""
+    words = ["word"] * 40_000 + ["".join(map(str, range(30_000)))]
+    text, offsets = marked.text_of(Example(words))
+    example = Example(words, ["O"] * 40_000 + ["a"], text, offsets, cut_by="words")
+    assert there_and_back(folder, [example], name, outside="O").tokens == [words]
+
+
 @pytest.mark.parametrize("name", ["tsv", "conll", "transposed", "text", "inline"])
 def test_a_first_character_that_looks_like_a_byte_order_mark_stays(folder, name):
     example = read_text(folder, "\ufeff\ufeffx") if name in ("text", "inline") else Example(["\ufeffx"], ["\ufeffy"])

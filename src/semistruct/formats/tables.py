@@ -13,6 +13,7 @@ from semistruct.formats.base import Sample
 
 DELIMITERS = ",;\t"
 NAME = re.compile(r"[^\W\d_][\w #.()/-]{0,29}|")  # of a column; the index that pandas writes has none
+LONGEST_CELL = 2**31 - 1  # characters, the most that can be set everywhere
 MIN_ROWS = 3  # from which a table can be recognised without knowing the names of its columns
 
 SEQUENCES = {"sentence", "sentenceid", "sentid", "sequence", "sequenceid", "seq", "seqid", "docid", "documentid"}
@@ -74,6 +75,7 @@ def rows_of(lines: Iterable[str], source: str) -> Iterator[tuple[int, Header, li
     number = before + 1
     try:
         header = Header.of(first.rstrip("\n"))
+        csv.field_size_limit(LONGEST_CELL)  # of this process: by default, long texts are refused
         reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
         number += 1
         for row in reader:
