@@ -530,6 +530,15 @@ def overwriting(home, folder):
         "pick": ["pick", plot, "-o", plot],
         "rules of pick": ["pick", data, "-r", plot, "-o", plot],
         "curve": ["curve", plot, "-o", plot],
+        "names of labels": ["train", data, "--label-names", plot, "-o", plot],
+        "names of labels for predict": ["predict", model, data, "--label-names", plot, "-o", plot],
+        "names of labels for evaluate": ["evaluate", model, data, "--label-names", plot, "--html", plot],
+        "names of labels for pick": ["pick", data, "--label-names", plot, "-o", plot],
+        "names of labels for curve": ["curve", data, "--label-names", plot, "-o", plot],
+        "names of labels for suggest": ["suggest", data, "--label-names", plot, "-o", plot],
+        "lexicon": ["train", data, "-f", "word", "-f", f"lexicon({plot})[-1..1]", "-o", plot],
+        "lexicon of curve": ["curve", data, "-f", f"lexicon({plot})", "-o", plot],
+        "lexicon of pick": ["pick", data, "-f", f"lexicon({plot})", "-o", plot],
         "rules of curve": ["curve", data, "-r", plot, "-o", plot],
     }
 

@@ -38,6 +38,7 @@ from semistruct.cli.options import (
     Trust,
     Writing,
     check_engine,
+    files_of,
     grouped,
     rules_file,
     rules_of,
@@ -168,7 +169,7 @@ def train(
     from semistruct.tokens import GIVEN
 
     for written in (output, beside.plot):
-        refuse_overwriting(written, [labelled, *(pool or []), dev, rules])
+        refuse_overwriting(written, [labelled, *(pool or []), dev, rules, reading.label_names, *files_of(features)])
     check_engine(engine)
     corpus = reading.corpus(labelled)
     reading = reading.like(corpus)
@@ -237,7 +238,7 @@ def predict(
     check_engine(obeying.engine)
     to, output = writing.to, writing.output
     for written in (output, accepting.rest):
-        refuse_overwriting(written, [model, *(inputs or []), obeying.rules])
+        refuse_overwriting(written, [model, *(inputs or []), obeying.rules, reading.label_names])
     accepting.check(to, output, {"--corpus-rules": corpus_rules, "--n-best": n_best is not None})
     for name, given in (("--confidence", confidence), ("--n-best", n_best is not None)):
         if given and to != "jsonl":
@@ -285,7 +286,7 @@ def evaluate(
 
     check_writable(html)
     check_engine(obeying.engine)
-    refuse_overwriting(html, [model, gold, obeying.rules])
+    refuse_overwriting(html, [model, gold, obeying.rules, reading.label_names])
     check_order(model, [str(gold)])
     n_worst = WORST if errors is None and html is not None else errors
     result = labelling.evaluate(model, gold, reading, obeying, unseen_labels=unseen_labels, n_worst=n_worst)

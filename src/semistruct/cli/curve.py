@@ -20,6 +20,7 @@ from semistruct.cli.options import (
     Quiet,
     Reading,
     RulesFile,
+    files_of,
     rules_of,
     searching_here,
 )
@@ -72,7 +73,7 @@ def curve(
     from semistruct.metrics import METRICS
 
     check_writable(output, plot=True)
-    refuse_overwriting(output, [labelled, *(pool or []), rules])
+    refuse_overwriting(output, [labelled, *(pool or []), rules, reading.label_names, *files_of(features)])
     corpus = reading.corpus(labelled)
     reading = reading.like(corpus)
     given = [x for path in pool or [] for x in reading.corpus(path).tokens] if pool else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -362,6 +363,11 @@ def check_engine(engine: str | None) -> None:
         from semistruct.engines import cluster
 
         cluster.check_engine(engine)
+
+
+def files_of(features: list[str] | None) -> list[str]:
+    """What stands in the brackets of templates, among it the files that they name."""
+    return [found[1] for one in features or () if (found := re.search(r"\((.*)\)", one))]
 
 
 def rules_of(path: str | None, may_read: Path | None, *, none: bool = False) -> Rules | None:

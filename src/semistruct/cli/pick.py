@@ -19,6 +19,7 @@ from semistruct.cli.options import (
     Reading,
     RulesFile,
     Trust,
+    files_of,
     load_trusting,
     rules_of,
     searching_here,
@@ -76,7 +77,7 @@ def pick(
     from semistruct.picking import pick as choose
 
     check_writable(output)
-    refuse_overwriting(output, [pool, labelled, model, rules])
+    refuse_overwriting(output, [pool, labelled, model, rules, reading.label_names, *files_of(features)])
     obeyed, estimator = rules_of(rules, rules_may_read), None
     if model is not None:
         estimator = load_trusting(model, trust)

@@ -54,7 +54,7 @@ def suggest(
     from semistruct.advising import suggest as suggestions
 
     check_writable(output)
-    refuse_overwriting(output, [labelled, *(pool or []), model, rules])
+    refuse_overwriting(output, [labelled, *(pool or []), model, rules, reading.label_names])
     given = rules_of(rules, rules_may_read)
     corpus = reading.corpus(labelled)
     reading = reading.like(corpus)
