@@ -3,8 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
+from semistruct.core import kernels
 from semistruct.rules import Agree, Differ, Function
-from semistruct.rules.event_kernels import penalty, total_of
 from semistruct.rules.ruleset import corpus_value, value
 from semistruct.rules.vocabulary import VOCABULARY
 from vocabulary_strategies import VOCABULARY_OF_WORDS, descriptions, grown
@@ -95,12 +95,12 @@ class Tally:
         self.counts, totals = tables.count(y, n_jobs), np.zeros(tables.n_terms)
         self.instance = np.array(
             [
-                penalty(tables.targets, tables.instance, row, float(n), 1.0)
+                kernels.penalty(tables.targets, tables.instance, row, float(n), 1.0)
                 for row, n in zip(self.counts, lengths, strict=True)
             ]
         )
-        total_of(self.counts, totals)
-        self.corpus = penalty(tables.targets, tables.corpus, totals, float(lengths.sum()), float(len(tables)))
+        kernels.total_of(self.counts, totals)
+        self.corpus = kernels.penalty(tables.targets, tables.corpus, totals, float(lengths.sum()), float(len(tables)))
         self.penalty = self.instance.sum() + self.corpus
 
 

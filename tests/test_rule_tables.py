@@ -8,10 +8,10 @@ from numpy.testing import assert_array_equal
 
 import brute_rules
 from rule_strategies import EVERY_KIND, MEASURED, Tally, built, cases, penalty_of
+from semistruct.core import kernels
 from semistruct.errors import DataError
 from semistruct.rules import AtMostOnce, ChangeOnlyOn, Count, Pattern, Proportion, Rules, StartsWith, Words, building
 from semistruct.rules.base import HARD
-from semistruct.rules.event_kernels import count_window, penalty, total_of
 from vocabulary_strategies import VOCABULARY_OF_WORDS
 
 light = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
@@ -78,8 +78,8 @@ def test_counts_follow_the_moves(case, data):
     ruleset = rules_of(rules)
     tables = ruleset.compile(X, labels)
     now = numbers(y, labels)
-    counts, totals, work = tables.count(now), np.empty(tables.n_terms), np.empty(tables.room, np.int64)
-    total_of(counts, totals)
+    counts, totals, work = tables.count(now), np.empty(tables.n_terms), np.empty(len(tables.labels), np.int64)
+    kernels.total_of(counts, totals)
     for _ in range(data.draw(st.integers(1, 5), "moves")):
         i = data.draw(st.integers(0, len(X) - 1), "sequence")
         s = data.draw(st.integers(0, len(X[i]) - 1), "from")
@@ -87,16 +87,16 @@ def test_counts_follow_the_moves(case, data):
         new = data.draw(st.lists(st.integers(0, len(labels) - 1), min_size=e - s, max_size=e - s), "labels")
         first, path = tables.offsets[i], now[tables.offsets[i] : tables.offsets[i + 1]]
         totals -= counts[i]
-        count_window(tables.events, first, path, s, e, -1.0, counts[i], work)
+        kernels.count_window(tables.events, first, path, s, e, -1.0, counts[i], work)
         path[s:e] = new
-        count_window(tables.events, first, path, s, e, 1.0, counts[i], work)
+        kernels.count_window(tables.events, first, path, s, e, 1.0, counts[i], work)
         totals += counts[i]
         recount = Tally(tables, now)
         assert counts.tolist() == recount.counts.tolist()
         assert totals.tolist() == recount.counts.sum(axis=0).tolist()
-        found = penalty(tables.targets, tables.instance, counts[i], float(len(X[i])), 1.0)
+        found = kernels.penalty(tables.targets, tables.instance, counts[i], float(len(X[i])), 1.0)
         assert same(found, recount.instance[i])
-        found = penalty(tables.targets, tables.corpus, totals, float(len(now)), float(len(X)))
+        found = kernels.penalty(tables.targets, tables.corpus, totals, float(len(now)), float(len(X)))
         assert same(found, recount.corpus)
     moved = [[labels[z] for z in now[a:b]] for a, b in zip(tables.offsets, tables.offsets[1:], strict=False)]
     assert same(recount.penalty, price(rules, X, moved, labels))
@@ -167,7 +167,7 @@ def test_rules_about_words_refuse_features(rule, X, form):
 
 def test_rules_about_labels_take_features():
     rules = [StartsWith("a"), AtMostOnce(), Proportion({"a": 0.5}), Count({"b": 1})]
-    tally = Tally(Rules(rules).compile(FEATURES, ["a", "b"]), np.array([0, 1, 1]))
+    tally = Tally(Rules(rules).compile(FEATURES, ["a", "b"]), np.array([0, 1, 1], np.int16))
     # the second sequence does not start with a; a third of the tokens is a, and that is 100/6 percent off
     assert tally.instance.tolist() == [0.0, 1000.0]
     assert same(tally.corpus, 1000 * (100 / 6) ** 2)
@@ -178,13 +178,13 @@ def test_functions_are_kept_aside():
     tables = Rules(rules).compile([["x"]], ["a", "b"])
     assert {r: rule.text for r, rule in tables.functions.items()} == {1: "mine"}
     assert tables.n_terms == 1
-    assert Tally(tables, np.array([1])).penalty == 1000.0
+    assert Tally(tables, np.array([1], np.int16)).penalty == 1000.0
 
 
 def test_labels_are_numbered_as_they_are_given():
     X, rules = [["x", "y"]], Rules([StartsWith("b"), Proportion({"a": 1}, unit="fraction", weight=8)])
     for labels, y in [(("a", "b"), [0, 1]), (("b", "a"), [1, 0])]:
-        assert Tally(rules.compile(X, labels), np.array(y)).penalty == 1000 + 8 * 0.25
+        assert Tally(rules.compile(X, labels), np.array(y, np.int16)).penalty == 1000 + 8 * 0.25
 
 
 def test_no_rules_cost_nothing():
@@ -200,4 +200,4 @@ def test_a_share_of_nothing_is_as_it_should_be():
         [ChangeOnlyOn("punctuation", fraction=0.5), Words("pp", are="b", fraction=1)],
     )
     assert penalty_of(Rules(rules), X, y, ["a", "b"]) == 0.0
-    assert Tally(Rules(rules).compile(X, ["a", "b"]), np.array([0, 0])).penalty == 0.0
+    assert Tally(Rules(rules).compile(X, ["a", "b"]), np.array([0, 0], np.int16)).penalty == 0.0

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from semistruct.batch import SequenceBatch
-from semistruct.chain.block_kernels import given_sequences
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
+from semistruct.core import kernels
 from semistruct.threads import spread
 
 NOBODY = -1
@@ -37,7 +37,7 @@ def log_odds(
     """
     out = np.empty((batch.n_tokens, 5))
     scorer = scorer_of(batch, weights)
-    spread(given_sequences, np.arange(len(batch)), scorer, NOWHERE, path, beside, out, n_jobs=n_jobs)
+    spread(kernels.given_sequences, np.arange(len(batch)), scorer, NOWHERE, path, beside, out, n_jobs=n_jobs)
     found = []
     for row, own in zip(batch.split(out), blocks, strict=True):
         found.append(_odds(np.array([_block(row, *block) for block in own])))

@@ -8,7 +8,7 @@ import numpy as np
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.kernels import Scorer
-from semistruct.chain.sequence_kernels import decode_k_sequences, decode_sequences, margins_of_sequences
+from semistruct.core import kernels
 from semistruct.errors import DataError
 from semistruct.threads import spread
 
@@ -62,7 +62,7 @@ def token_margins(
     """(n_tokens,): by how much the best labelling with the given label of a token beats the best one without it."""
     margin = np.empty(batch.n_tokens)
     scorer = scorer_of(batch, weights)
-    spread(margins_of_sequences, np.arange(len(batch)), scorer, NOWHERE, path, margin, n_jobs=n_jobs)
+    spread(kernels.margins_of_sequences, np.arange(len(batch)), scorer, NOWHERE, path, margin, n_jobs=n_jobs)
     return margin
 
 
@@ -82,7 +82,7 @@ def decode(
     fixed = NOWHERE if known is None else known
     extra = np.empty((0, weights.n_labels)) if bonus is None else bonus
     scorer = scorer_of(batch, weights)
-    spread(decode_sequences, np.arange(len(batch)), scorer, fixed, extra, path, score, n_jobs=n_jobs)
+    spread(kernels.decode_sequences, np.arange(len(batch)), scorer, fixed, extra, path, score, n_jobs=n_jobs)
     stuck = np.flatnonzero(score == -np.inf)
     if len(stuck):
         raise DataError(f"sequence {stuck[0]}: no labelling is allowed")
@@ -95,5 +95,5 @@ def decode_k(
     """The k best labellings, best first: (labels (k, n_tokens), scores (n, k)), -inf where there are no more."""
     paths, scores = np.zeros((k, batch.n_tokens), np.int16), np.empty((len(batch), k))
     scorer = scorer_of(batch, weights)
-    spread(decode_k_sequences, np.arange(len(batch)), scorer, NOWHERE, paths, scores, n_jobs=n_jobs)
+    spread(kernels.decode_k_sequences, np.arange(len(batch)), scorer, NOWHERE, paths, scores, n_jobs=n_jobs)
     return paths, scores

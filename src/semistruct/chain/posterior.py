@@ -9,8 +9,8 @@ import numpy as np
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
-from semistruct.chain.kernels import factors_of
-from semistruct.chain.sequence_kernels import expect_sequences
+from semistruct.chain.kernels import Factors
+from semistruct.core import kernels
 from semistruct.threads import spread
 
 PIECES = 64
@@ -53,10 +53,17 @@ def posterior(
     n, Y, step = len(batch), weights.n_labels, weights.step
     log_z, marginal, steps = np.empty(n), np.empty((batch.n_tokens, Y)), np.zeros((PIECES, *step.shape))
     over_pieces(
-        expect_sequences, n, scorer_of(batch, weights), NOWHERE if known is None else known,
-        factors_of(step), np.ones(n) if weight is None else weight, log_z, (marginal, steps), n_jobs=n_jobs,
+        kernels.expect_sequences, n, scorer_of(batch, weights), NOWHERE if known is None else known,
+        factors_of(step), np.ones(n) if weight is None else weight, log_z, marginal, steps, n_jobs=n_jobs,
     )  # fmt: skip
     return Posterior(log_z, marginal, steps.sum(axis=0))
+
+
+def factors_of(step: np.ndarray) -> Factors:
+    """Step tables as probabilities."""
+    out = Factors(np.empty(step.shape), np.empty(step.shape), np.empty(len(step)))
+    kernels.factors_of(step, *out)
+    return out
 
 
 def over_pieces(kernel: Callable[..., object], n: int, *args: object, n_jobs: int | None, at_once: int = 4) -> None:

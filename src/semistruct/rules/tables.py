@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from semistruct.core import kernels
 from semistruct.rules.base import Rule, Term
 from semistruct.rules.building import Builder
 from semistruct.rules.event_kernels import (
@@ -28,7 +29,6 @@ from semistruct.rules.event_kernels import (
     PER_TOKEN,
     TARGET,
     Events,
-    count_sequences,
 )
 from semistruct.rules.events import Event, LengthEvent
 from semistruct.rules.vocabulary.function import Measured
@@ -168,7 +168,7 @@ class RuleTables:
         """(n, K): every count of every sequence, or of a part of them, where all are labelled y (n_tokens,)."""
         offsets = self._offsets(part)
         counts = np.zeros((len(offsets) - 1, self.n_terms))
-        spread(count_sequences, np.arange(len(counts)), self.events, offsets, y, self.room, counts, n_jobs=n_jobs)
+        spread(kernels.count_sequences, np.arange(len(counts)), self.events, offsets, y, counts, n_jobs=n_jobs)
         return counts
 
     def excess(self, y: np.ndarray, n_jobs: int | None = None, part: slice = slice(None)) -> np.ndarray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, decode, scorer_of
-from semistruct.rules.event_kernels import penalty, total_of
+from semistruct.core import kernels
 from semistruct.rules.events import StepEvent
 from semistruct.rules.tables import RuleTables
 from semistruct.search.best import PIECE, Aim, find_best
@@ -109,7 +109,7 @@ class Matcher:
         n, K = len(self.tables), self.tables.n_terms
         ledger = Ledger(np.zeros((n, K)), np.zeros(K), np.zeros(n), np.zeros(n), np.zeros(1))
         spread(open_ledger, np.arange(n), objective, y, ledger, n_jobs=self.n_jobs)
-        total_of(ledger.counts, ledger.totals)
+        kernels.total_of(ledger.counts, ledger.totals)
         ledger.corpus[0] = self._corpus_penalty(ledger.totals)
         return ledger
 
@@ -119,7 +119,7 @@ class Matcher:
 
     def _corpus_penalty(self, totals: np.ndarray) -> float:
         sizes = float(self.batch.n_tokens), float(len(self.batch))
-        return float(penalty(self.tables.targets, self.tables.corpus, totals, *sizes))
+        return float(kernels.penalty(self.tables.targets, self.tables.corpus, totals, *sizes))
 
     def _switch(self, objective: Objective, y: np.ndarray, ledger: Ledger) -> int:
         """Change y as long as that is better; returns the number of switches."""

@@ -1,0 +1,153 @@
+// Distributions over the labellings of one chain, p(y) proportional to exp(score(y)): forward and backward sums.
+//
+// Notation as in chain.hpp.  Sums are made with probabilities that are scaled at every position, and with logarithms where
+// these are too small.
+#pragma once
+#include "chain.hpp"
+
+namespace semistruct {
+
+/// Step tables as probabilities: exp(step(k)) = exp(top(k)) * factor(k), and back(k) is factor(k) transposed.
+struct Factors {
+  Tables factor;
+  Tables back;
+  Reads<double> top;
+};
+
+/// The expected labels and steps of a sequence.
+struct Expectation {
+  View<double, 2> marginal;  // (T, Y) p(y_t = y)
+  View<double, 3> counts;    // p(y_{t-1} = y, y_t = z) is added to counts(place(t), y, z)
+};
+
+/// log sum exp(x), -inf if all of x is.
+inline double log_sum_exp(Reads<double> x) {
+  double top = -INF, total = 0.0;
+  for (double v : x) top = std::max(top, v);
+  if (top == -INF) return top;
+  for (double v : x) total += std::exp(v - top);
+  return top + std::log(total);
+}
+
+/// Write the Factors of step tables; top(k) is the largest entry, or 0 if all are -inf.
+inline void factors_of(Tables step, View<double, 3> factor, View<double, 3> back, View<double> top) {
+  const auto [K, Y, Z] = step.shape;
+  for (Index k = 0; k < K; ++k) {
+    double high = -INF;
+    for (Index y = 0; y < Y; ++y)
+      for (Index z = 0; z < Z; ++z) high = std::max(high, step(k, y, z));
+    top(k) = high = high > -INF ? high : 0.0;
+    for (Index y = 0; y < Y; ++y)
+      for (Index z = 0; z < Z; ++z) back(k, z, y) = factor(k, y, z) = std::exp(step(k, y, z) - high);
+  }
+}
+
+/// Memory for sums over one sequence after the other.
+struct SumRoom {
+  Room<double, 2> alpha, beta, local;
+  Room<double> scale, terms;
+};
+
+/// `sum_product` with probabilities; NaN, and no counts added, if something that matters may have been lost.
+template <class Kind>
+double in_probabilities(Scores unary, const Factors& factors, View<Kind> kind, View<Kind> place, const Expectation& out,
+                        SumRoom& room) {
+  const auto [T, Y] = unary.shape;
+  constexpr double NOTHING = std::numeric_limits<double>::quiet_NaN();
+  View<double, 2> alpha = room.alpha.of(T, Y), beta = room.beta.of(T, Y), local = room.local.of(T, Y);
+  View<double> scale = room.scale.of(T);
+  double log_z = 0.0;
+  for (Index t = 0; t < T; ++t) {
+    double high = -INF, total = 0.0;
+    for (Index z = 0; z < Y; ++z) high = std::max(high, unary(t, z));
+    if (high == -INF) return NOTHING;
+    double *here = &alpha(t, 0), *own = &local(t, 0);
+    for (Index z = 0; z < Y; ++z) own[z] = std::exp(unary(t, z) - high), here[z] = t == 0 ? 1.0 : 0.0;
+    if (t > 0) {
+      log_z += factors.top(kind(t));
+      for (Index y = 0; y < Y; ++y) {
+        const double a = alpha(t - 1, y);
+        const double* row = &factors.factor(kind(t), y, 0);
+        for (Index z = 0; z < Y; ++z) here[z] += a * row[z];
+      }
+    }
+    for (Index z = 0; z < Y; ++z) here[z] *= own[z], total += here[z];
+    if (!(total > 1e-100)) return NOTHING;
+    scale(t) = 1.0 / total;
+    log_z += high + std::log(total);
+    for (Index z = 0; z < Y; ++z) here[z] *= scale(t), own[z] *= scale(t);
+  }
+  for (Index y = 0; y < Y; ++y) beta(T - 1, y) = 1.0, out.marginal(T - 1, y) = alpha(T - 1, y);
+  for (Index t = T - 2; t >= 0; --t) {
+    double *here = &beta(t, 0), total = 0.0, high = 0.0;
+    std::fill(here, here + Y, 0.0);
+    for (Index z = 0; z < Y; ++z) {
+      const double after = local(t + 1, z) *= beta(t + 1, z);
+      const double* row = &factors.back(kind(t + 1), z, 0);
+      for (Index y = 0; y < Y; ++y) here[y] += after * row[y];
+    }
+    for (Index y = 0; y < Y; ++y) {
+      out.marginal(t, y) = alpha(t, y) * here[y];
+      total += out.marginal(t, y);
+      high = std::max(high, here[y]);
+    }
+    if (!(std::abs(total - 1.0) < 1e-9)) return NOTHING;  // a path was lost on one way and not on the other
+    if (!(high < 1e200)) return NOTHING;  // or it may have been lost on both: what was too small for alpha matters here
+  }
+  for (Index t = 1; t < T; ++t) {
+    const double* own = &local(t, 0);
+    for (Index y = 0; y < Y; ++y) {
+      const double a = alpha(t - 1, y);
+      const double* row = &factors.factor(kind(t), y, 0);
+      double* sum = &out.counts(place(t), y, 0);
+      for (Index z = 0; z < Y; ++z) sum[z] += a * row[z] * own[z];
+    }
+  }
+  return log_z;
+}
+
+/// `sum_product` with logarithms.
+template <class Kind>
+double in_logs(Scores unary, Tables step, View<Kind> kind, View<Kind> place, const Expectation& out, SumRoom& room) {
+  const auto [T, Y] = unary.shape;
+  View<double, 2> alpha = room.alpha.of(T, Y), beta = room.beta.of(T, Y);
+  View<double> terms = room.terms.of(Y);
+  for (Index z = 0; z < Y; ++z) alpha(0, z) = unary(0, z), beta(T - 1, z) = 0.0;
+  for (Index t = 1; t < T; ++t)
+    for (Index z = 0; z < Y; ++z) {
+      for (Index y = 0; y < Y; ++y) terms(y) = alpha(t - 1, y) + step(kind(t), y, z);
+      alpha(t, z) = log_sum_exp(terms) + unary(t, z);
+    }
+  const double log_z = log_sum_exp(alpha.row(T - 1));
+  for (Index t = T - 2; t >= 0; --t)
+    for (Index y = 0; y < Y; ++y) {
+      for (Index z = 0; z < Y; ++z) terms(z) = step(kind(t + 1), y, z) + unary(t + 1, z) + beta(t + 1, z);
+      beta(t, y) = log_sum_exp(terms);
+      if (log_z > -INF)
+        for (Index z = 0; z < Y; ++z) out.counts(place(t + 1), y, z) += std::exp(alpha(t, y) + terms(z) - log_z);
+    }
+  for (Index t = 0; t < T; ++t)
+    for (Index y = 0; y < Y; ++y) out.marginal(t, y) = std::exp(alpha(t, y) + beta(t, y) - log_z);
+  return log_z;
+}
+
+/// Return log Z and write what is expected; if no labelling is allowed, log Z is -inf and the marginals are NaN.
+template <class Kind>
+double sum_product(Scores unary, Tables step, const Factors& factors, View<Kind> kind, View<Kind> place,
+                   const Expectation& out, SumRoom& room) {
+  const double log_z = in_probabilities(unary, factors, kind, place, out, room);
+  return std::isnan(log_z) ? in_logs(unary, step, kind, place, out, room) : log_z;
+}
+
+/// beta(t, y) = log sum exp of the scores of all labellings of positions t+1.. given label y at t.
+inline void log_backward(Scores unary, Tables step, Reads<Label> kind, View<double, 2> beta, View<double> terms) {
+  const auto [T, Y] = unary.shape;
+  for (Index y = 0; y < Y; ++y) beta(T - 1, y) = 0.0;
+  for (Index t = T - 2; t >= 0; --t)
+    for (Index y = 0; y < Y; ++y) {
+      for (Index z = 0; z < Y; ++z) terms(z) = step(kind(t + 1), y, z) + unary(t + 1, z) + beta(t + 1, z);
+      beta(t, y) = log_sum_exp(terms);
+    }
+}
+
+}  // namespace semistruct
