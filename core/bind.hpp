@@ -11,6 +11,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "view.hpp"
 
@@ -146,6 +147,22 @@ struct Convert<View<T, N>> {
     else
       words += std::to_string(sizeof(Plain)) + "-byte records";
     return words + " with " + std::to_string(N) + (N == 1 ? " axis" : " axes") + (std::is_const_v<T> ? "" : " to write to");
+  }
+};
+
+/// An array of 32 or 64 bits.
+template <>
+struct Convert<std::variant<View<float>, View<double>>> {
+  static std::variant<View<float>, View<double>> from(PyObject* object, const Place& place, Buffers& buffers) {
+    Py_buffer buffer;
+    bool narrow = false;
+    if (PyObject_GetBuffer(object, &buffer, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0) {
+      narrow = buffer.itemsize == sizeof(float);
+      PyBuffer_Release(&buffer);
+    }
+    PyErr_Clear();
+    if (narrow) return Convert<View<float>>::from(object, place, buffers);
+    return Convert<View<double>>::from(object, place, buffers);
   }
 };
 

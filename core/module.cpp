@@ -4,7 +4,10 @@
 #endif
 
 #include "bind.hpp"
+#include "dual.hpp"
 #include "events.hpp"
+#include "features.hpp"
+#include "multiclass.hpp"
 #include "sequences.hpp"
 
 using namespace semistruct;
@@ -25,6 +28,26 @@ struct Fields<Events> {
 template <>
 struct Fields<Costs> {
   static Costs of(Source& s) { return {s, s, s, s}; }
+};
+template <>
+struct Fields<Sequences> {
+  static Sequences of(Source& s) { return {s, s, s, s, s, s, s}; }
+};
+template <>
+struct Fields<Goal> {
+  static Goal of(Source& s) { return {s, s, s, s}; }
+};
+template <>
+struct Fields<Sets> {
+  static Sets of(Source& s) { return {s, s, s, s, s, s, s, s, s}; }
+};
+template <>
+struct Fields<Weights> {
+  static Weights of(Source& s) { return {s, s, s}; }
+};
+template <>
+struct Fields<Examples> {
+  static Examples of(Source& s) { return {s, s, s}; }
 };
 }  // namespace semistruct::bind
 
@@ -62,4 +85,16 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
   define(m, "count_window", "events, first, y, s, e, sign, row, seen", count_window);
   define(m, "penalty", "targets, which, row, n_tokens, n_sequences", penalty);
   define(m, "total_of", "counts, totals", total_of);
+
+  // working sets and the sequential dual method
+  define(m, "token_products", "which, rows", token_products);
+  define(m, "copy_sets", "old, new", copy_sets);
+  define(m, "insert", "which, rows, goal, sets, found, trans, singly, enough, full", insert);
+  define(m, "find_violators", "which, rows, goal, sets, w, hinge, mean, found", find_violators);
+  define(m, "improve", "which, rows, goal, sets, w, tol, max_pairs, apart", improve);
+  define(m, "rebase", "rows, goal, old_weight, sets, w", rebase);
+
+  // other learners
+  define(m, "visit_classes", "order, rows, norm2, y, C, cost, W, alpha", visit_classes);
+  define(m, "gather_tokens", "which, ptr, rows, values, of, out", gather_tokens);
 }

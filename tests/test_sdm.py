@@ -67,6 +67,11 @@ def true_primal(problem, w):
     return brute.primal(cases(problem), problem.n_labels, problem.batch.n_kinds, w)
 
 
+def slot_gram(sets, i):
+    """The stored products of the labellings of example i."""
+    return sets.gram[sets.gram_start[i] : sets.gram_start[i + 1]].reshape(sets.room[i], -1)
+
+
 def check_feasible(problem, state):
     """alpha is one distribution per example; losses, products and w are those of the labellings in the sets."""
     examples, sets = cases(problem), working_sets(problem, state)
@@ -80,7 +85,7 @@ def check_feasible(problem, state):
         assert_allclose(working_set(state, i)[2], losses, rtol=0, atol=ROUNDING)
         truth, *others = (brute.joint_features(case, p, problem.n_labels, problem.batch.n_kinds) for p in paths)
         psi = truth - np.array([truth, *others])
-        stored = sdm.kernels.slot_gram(state.sets, i)[: len(paths), : len(paths)]
+        stored = slot_gram(state.sets, i)[: len(paths), : len(paths)]
         assert_allclose(stored, psi @ psi.T, rtol=0, atol=ROUNDING)
     assert_array_equal(state.weight, problem.weight)
     w, dual = brute.dual_point(examples, sets, problem.n_labels, problem.batch.n_kinds)
@@ -316,7 +321,7 @@ def test_without_the_cached_token_products(monkeypatch, shape):
     cached = solve(problem, tol=TOL)
     with monkeypatch.context() as patch:
         patch.setattr(sdm, "PRODUCT_LIMIT", 0)
-        patch.setattr(sdm.set_kernels, "token_products", None)  # would fail if it were called
+        patch.setattr(sdm.kernels, "token_products", None)  # would fail if it were called
         direct = solve(problem, tol=TOL)
     check_record(problem, direct.state, direct.history[-1])
     check_same_optimum(problem, cached, direct)

@@ -19,8 +19,8 @@ from sklearn.exceptions import ConvergenceWarning
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.chain.posterior import posterior, summed_steps
+from semistruct.core import kernels
 from semistruct.progress import Progress, Watch
-from semistruct.solvers.crf_kernels import gather
 from semistruct.solvers.lbfgs import minimise
 from semistruct.solvers.merging import merged
 from semistruct.threads import spread
@@ -72,12 +72,12 @@ class Columns:
         columns = batch.table.tocsc()
         values = batch.values if len(batch.values) == 1 else columns.data
         self.n_features, self.n_jobs = batch.n_features, n_jobs
-        self.arrays = columns.indptr, columns.indices, values
+        self.arrays = columns.indptr.astype(np.int64), columns.indices.astype(np.int32), values
 
     def gather(self, of: np.ndarray) -> np.ndarray:
         """(F, Y): for every feature the sum over its tokens of its value times `of` (n_tokens, Y)."""
         out = np.empty((self.n_features, of.shape[1]))
-        spread(gather, np.arange(self.n_features), *self.arrays, of, out, n_jobs=self.n_jobs)
+        spread(kernels.gather_tokens, np.arange(self.n_features), *self.arrays, of, out, n_jobs=self.n_jobs)
         return out
 
 

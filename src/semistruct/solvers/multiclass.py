@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
 
-from semistruct.solvers.multiclass_kernels import visit
+from semistruct.core import kernels
 
 CHECK_EVERY = 5  # passes
 
@@ -49,11 +49,12 @@ def solve_classes(
 ) -> ClassWeights:
     """Minimise P until the gap is at most tol * P; warns when max_passes come first.  alpha: where to start."""
     n, K = X.shape[0], len(cost)
+    C, cost = C.astype(float), np.ascontiguousarray(cost, float)
     own = np.eye(K)[y]
     alpha = own.copy() if alpha is None else alpha.copy()
     W = np.ascontiguousarray(X.T @ (C[:, None] * (own - alpha)))
     norm2, rng = np.asarray(X.multiply(X).sum(axis=1)).ravel(), np.random.default_rng(seed)
-    rows = X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data.astype(float)
+    rows = X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data.astype(float)
     for passes in range(max_passes + 1):
         if passes % CHECK_EVERY == 0 or passes == max_passes:
             h = X @ W + cost[y]
@@ -62,7 +63,7 @@ def solve_classes(
             if gap <= tol * primal:
                 return ClassWeights(W, alpha, primal, gap)
         if passes < max_passes:
-            visit(rng.permutation(n), rows, norm2, y, C, cost, W, alpha)
+            kernels.visit_classes(rng.permutation(n), rows, norm2, y, C, cost, W, alpha)
     text = f"stopped after {max_passes} passes at a relative duality gap of {gap / primal:.2%}, above tol ({tol:.2%})"
     warnings.warn(text, ConvergenceWarning, stacklevel=2)
     return ClassWeights(W, alpha, primal, gap)

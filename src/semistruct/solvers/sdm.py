@@ -29,8 +29,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from semistruct.batch import SequenceBatch, ranges, starts
 from semistruct.chain.inference import ChainWeights
+from semistruct.core import kernels
 from semistruct.progress import Progress, Watch
-from semistruct.solvers import sdm_kernels as kernels
 from semistruct.solvers import set_kernels
 from semistruct.threads import spread
 
@@ -66,7 +66,8 @@ class Problem:
 
     @property
     def goal(self) -> set_kernels.Goal:
-        return set_kernels.Goal(self.target, self.cost, self.weight)
+        target, cost = self.target.astype(np.int16, copy=False), self.cost.astype(float, copy=False)
+        return set_kernels.Goal(target, cost, self.weight.astype(float, copy=False))
 
 
 @dataclass
@@ -106,7 +107,7 @@ class DualState:
         """Double the room of the marked examples."""
         old, room = self.sets, np.where(full, 2 * self.sets.room, self.sets.room)
         new = _empty_sets(room, np.diff(old.label_start) // old.room, old.gram.dtype)
-        set_kernels.copy_sets(old, new)
+        kernels.copy_sets(old, new)
         self.sets = new
 
     def differs(self, problem: Problem) -> bool:
@@ -119,7 +120,7 @@ class DualState:
         sets = set_kernels.Sets(*(array.copy() for array in self.sets))
         chain = ChainWeights(np.empty_like(self.chain.tokens), np.empty_like(self.chain.trans))
         w = set_kernels.W(chain.tokens, chain.trans, np.zeros_like(chain.trans))
-        kernels.rebase(rows, problem.goal, self.weight, sets, w, np.zeros_like(chain.trans))
+        kernels.rebase(rows, problem.goal, self.weight, sets, w)
         return DualState(sets, chain, problem.weight.copy())
 
 
@@ -305,7 +306,7 @@ class Workbench:
         """Add the labellings found to the working sets; marks those that are full."""
         sets = self.state.sets
         spread(
-            set_kernels.insert, which, self.rows, self.goal, sets, self.found, self.w.trans,
+            kernels.insert, which, self.rows, self.goal, sets, self.found, self.w.trans,
             self.singly, self.enough, full, n_jobs=self.n_jobs,
         )  # fmt: skip
 
@@ -380,5 +381,5 @@ def _make_rows(batch: SequenceBatch, n_jobs: int | None) -> set_kernels.Sequence
     product = np.empty(first[-1], _type_of_products(batch))
     rows = set_kernels.Sequences(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
     if len(product):
-        spread(set_kernels.token_products, np.arange(len(batch)), rows, n_jobs=n_jobs)
+        spread(kernels.token_products, np.arange(len(batch)), rows, n_jobs=n_jobs)
     return rows
