@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "view.hpp"
+#include "lanes.hpp"
 
 namespace semistruct {
 
@@ -32,33 +32,33 @@ struct Scorer {
   Index n_labels() const { return tokens.shape[1]; }
 };
 
-/// out(t, y) = sum of value * weights(feature, y) over the features of token first + t, added in their order.
+/// out(t, y) = sum of value * weights(feature, y) over the features of token token_of(t), added in their order.
+template <class Rows, class Number>
+void score_tokens(const Rows& rows, View<const double, 2> weights, View<double, 2> out, Number token_of) {
+  const auto add_up = [&](auto sum, auto value_of) {
+    for (Index t = 0; t < out.size(); ++t) {
+      auto total = sum;
+      const Index token = token_of(t), end = rows.indptr(token + 1);
+      for (Index j = rows.indptr(token); j < end; ++j)
+        total.with(&weights(rows.indices(j), 0), [&](auto& lane, const auto& weight) { lane += value_of(j) * weight; });
+      total.store(&out(t, 0));
+    }
+  };
+  const double* values = rows.values.data;
+  in_lanes(weights.shape[1], [&](auto sum) {
+    if (rows.values.size() > 1)
+      add_up(sum, [&](Index j) { return values[j]; });
+    else if (values[0] == 1)
+      add_up(sum, [](Index) { return 1.0; });
+    else
+      add_up(sum, [&](Index) { return values[0]; });
+  });
+}
+
+/// out(t, y) = the score of label y at token first + t.
 template <class Rows>
 void token_scores(const Rows& rows, View<const double, 2> weights, Index first, View<double, 2> out) {
-  const Index Y = weights.shape[1], stride = rows.values.size() == 1 ? 0 : 1;
-  for (Index t = 0; t < out.size(); ++t) {
-    double* here = &out(t, 0);
-    std::fill(here, here + Y, 0.0);
-    const Index end = rows.indptr(first + t + 1);
-    Index j = rows.indptr(first + t);
-    for (; j + 3 < end; j += 4) {  // four rows of weights at a time keep `here` in registers
-      const double* f = &weights(rows.indices(j), 0);
-      const double* g = &weights(rows.indices(j + 1), 0);
-      const double* h = &weights(rows.indices(j + 2), 0);
-      const double* i = &weights(rows.indices(j + 3), 0);
-      const double a = rows.values(j * stride), b = rows.values((j + 1) * stride);
-      const double c = rows.values((j + 2) * stride), d = rows.values((j + 3) * stride);
-      for (Index y = 0; y < Y; ++y) {
-        const double s = here[y] + a * f[y] + b * g[y];
-        here[y] = s + c * h[y] + d * i[y];
-      }
-    }
-    for (; j < end; ++j) {
-      const double* f = &weights(rows.indices(j), 0);
-      const double value = rows.values(j * stride);
-      for (Index y = 0; y < Y; ++y) here[y] += value * f[y];
-    }
-  }
+  score_tokens(rows, weights, out, [first](Index t) { return first + t; });
 }
 
 /// The score of one labelling.
@@ -76,19 +76,18 @@ void max_forward(Scores unary, Tables step, View<Kind> kind, View<double, 2> bes
   for (Index z = 0; z < Y; ++z) best(0, z) = unary(0, z);
   for (Index t = 1; t < T; ++t) {
     const Index k = kind(t);
+    const double *last = &best(t - 1, 0), *now = &unary(t, 0), *table = &step(k, 0, 0);
     double* here = &best(t, 0);
-    const double* last = &best(t - 1, 0);
-    std::fill(here, here + Y, -INF);
-    for (Index y = 0; y < Y; ++y) {  // rows of `step` are contiguous in z: the inner loop fills registers
-      const double before = last[y];
-      const double* row = &step(k, y, 0);
-      for (Index z = 0; z < Y; ++z) {
-        const double s = before + row[z];
-        here[z] = s > here[z] ? s : here[z];
-      }
-    }
-    const double* now = &unary(t, 0);
-    for (Index z = 0; z < Y; ++z) here[z] += now[z];
+    in_lanes(Y, [&, Y = Y](auto top) {
+      top.fill(-INF);
+      for (Index y = 0; y < Y; ++y)
+        top.with(table + y * Y, [&](auto& lane, const auto& score) {
+          const auto s = score + last[y];
+          lane = s > lane ? s : lane;
+        });
+      top.with(now, [](auto& lane, const auto& score) { lane += score; });
+      top.store(here);
+    });
   }
 }
 

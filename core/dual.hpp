@@ -22,12 +22,19 @@ struct Differences {
                          // and likewise of `edges`
 };
 
+/// The weights of one label at the features of a token move by `amount` times their values.
+struct Move {
+  Index label;
+  double amount;
+};
+
 /// Memory for one example after the other.
 struct DualRoom {
-  Room<Index> where, edges, changed, touched;
+  Room<Index> where, edges, changed;
+  Room<Move> moves;
   Room<Index, 2> spans;
   Room<double, 2> unary, best;
-  Room<double> base, values, change, moved;
+  Room<double> base, values, change;
 };
 
 /// Loss-augmented Viterbi at fixed w: hinge(i) = max_y h(y), mean(i) = sum_s alpha_s h_s, found = the argmax.
@@ -88,8 +95,8 @@ inline void slot_values(Index first, const Sequences& rows, const Weights& w, Vi
   const Reads<Label> target = here.row(0), kind = rows.kind.slice(first, first + target.size());
   View<double, 2> U = room.unary.of(where.size(), Y);
   View<double> base = room.base.of(edges.size());
+  score_tokens(rows, w.tokens, U, [&, &where = where](Index p) { return first + where(p); });
   for (Index p = 0; p < where.size(); ++p) {
-    token_scores(rows, w.tokens, first + where(p), U.slice(p, p + 1));
     const double right = U(p, target(where(p)));
     for (double& score : U.row(p)) score -= right;
   }
@@ -149,39 +156,47 @@ inline void add_step(const Weights& w, Index k, Index y, Index z, double amount)
   w.step(k, y, z) += amount;
 }
 
+/// tokens(f, label) += value * amount for the features f of a token and each of the moves.
+template <class... Moves>
+void move_token(const Sequences& rows, View<double, 2> tokens, Index token, Moves... moves) {
+  const Index end = rows.indptr(token + 1), stride = rows.values.size() == 1 ? 0 : 1;
+  for (Index j = rows.indptr(token); j < end; ++j) {
+    double* row = &tokens(rows.indices(j), 0);
+    const double value = rows.values(j * stride);
+    ((row[moves.label] += value * moves.amount), ...);
+  }
+}
+
 /// w += sum_s change(s) * psi_s.
 inline void move_weights(Index first, const Sequences& rows, const Weights& w, View<const Label, 2> here,
                          Reads<double> change, const Differences& differences, DualRoom& room) {
   const auto& [where, edges, spans] = differences;
-  const Index n = here.shape[0], Y = w.tokens.shape[1], stride = rows.values.size() == 1 ? 0 : 1;
   const Reads<Label> target = here.row(0);
-  View<double> moved = room.moved.filled(0.0, Y);
-  View<Index> touched = room.touched.of(Y), changed = room.changed.of(n);
-  Index m = 0;
-  for (Index s = 0; s < n; ++s)
-    if (change(s) != 0) changed(m++) = s;
-  changed = changed.slice(0, m);
+  View<Move> moves = room.moves.of(w.tokens.shape[1] + 1);
+  View<Index> changed = room.changed.of(change.size());
+  Index n = 0;
+  for (Index s = 0; s < change.size(); ++s)
+    if (change(s) != 0) changed(n++) = s;
   for (Index t : where) {
-    const Index right = target(t);
-    Index labels = 0;
-    double total = 0.0;
-    for (Index s : changed) {
+    Index m = 1;
+    moves(0) = {target(t), 0.0};
+    for (Index s : changed.slice(0, n)) {
       const Index y = here(s, t);
-      if (y == right) continue;
-      if (std::find(touched.data, touched.data + labels, y) == touched.data + labels) touched(labels++) = y;
-      moved(y) -= change(s);
-      total += change(s);
+      if (y == target(t)) continue;
+      Index q = 1;
+      while (q < m && moves(q).label != y) ++q;
+      if (q == m) moves(m++) = {y, 0.0};
+      moves(q).amount -= change(s);
+      moves(0).amount += change(s);
     }
-    if (labels == 0) continue;
-    touched(labels++) = right, moved(right) = total;
-    for (Index j = rows.indptr(first + t); j < rows.indptr(first + t + 1); ++j) {
-      double* row = &w.tokens(rows.indices(j), 0);
-      const double value = rows.values(j * stride);
-      for (Index q = 0; q < labels; ++q) row[touched(q)] += value * moved(touched(q));
-    }
-    for (Index q = 0; q < labels; ++q) moved(touched(q)) = 0.0;
+    if (m == 2)
+      move_token(rows, w.tokens, first + t, moves(0), moves(1));
+    else if (m == 3)
+      move_token(rows, w.tokens, first + t, moves(0), moves(1), moves(2));
+    else if (m > 3)
+      for (const Move& move : moves.slice(0, m)) move_token(rows, w.tokens, first + t, move);
   }
-  for (Index s : changed)
+  for (Index s : changed.slice(0, n))
     for (Index e = spans(s, 2); e < spans(s, 3); ++e) {
       const Index t = edges(e), k = rows.kind(first + t), y = here(s, t - 1), z = here(s, t);
       if (y == target(t - 1) && z == target(t)) continue;
