@@ -30,8 +30,9 @@ struct Move {
 
 /// Memory for one example after the other.
 struct DualRoom {
-  Room<Index> where, edges, changed;
-  Room<Move> moves;
+  Room<Index> where, edges, into, used, changed;
+  Room<Label> marks;
+  Room<Move, 2> moves;
   Room<Index, 2> spans;
   Room<double, 2> unary, best;
   Room<double> base, values, change;
@@ -66,24 +67,27 @@ inline void find_violators(Reads<Index> which, const Sequences& rows, const Goal
 /// Where the labellings `here` differ from the first one.
 inline Differences disagreement(View<const Label, 2> here, DualRoom& room) {
   const auto [n, T] = here.shape;
-  View<Index> where = room.where.of(T), edges = room.edges.of(T);
+  const Label* target = here.data;
+  View<Label> marks = room.marks.filled(0, T);  // not 0 where some labelling differs
+  for (Index s = 1; s < n; ++s)
+    for (Index t = 0; t < T; ++t) marks.data[t] |= static_cast<Label>(target[t] ^ target[s * T + t]);
+  View<Index> where = room.where.of(T), edges = room.edges.of(T), into = room.into.of(T);
   View<Index, 2> spans = room.spans.filled(0, n, 4);
   Index p = 0, e = 0;
-  bool before = false;
-  for (Index t = 0; t < T; ++t) {
-    bool differs = false;
-    for (Index s = 1; s < n; ++s) {
-      if (here(s, t) == here(0, t)) continue;
-      differs = true;
-      if (spans(s, 1) == 0) spans(s, 0) = p, spans(s, 2) = e;
-      spans(s, 1) = p + 1;
-      spans(s, 3) = e + (t > 0 ? 2 : 1);
-    }
-    if (differs) where(p++) = t;
-    if (t > 0 && (differs || before)) edges(e++) = t;
-    before = differs;
+  for (Index t = 0; t < T; ++t) {  // what is written too early is written over
+    where(p) = edges(e) = t, into(p) = e;
+    p += marks(t) != 0;
+    e += t > 0 && (marks(t) | marks(t - 1)) != 0;
   }
-  for (Index s = 0; s < n; ++s) spans(s, 3) = std::min(spans(s, 3), e);
+  for (Index s = 1; s < n; ++s) {
+    const auto same = [&](Index q) { return here(s, where(q)) == target[where(q)]; };
+    Index begin = 0, end = p;
+    while (begin < end && same(begin)) ++begin;
+    if (begin == end) continue;
+    while (same(end - 1)) --end;
+    spans(s, 0) = begin, spans(s, 1) = end;
+    spans(s, 2) = into(begin), spans(s, 3) = std::min(into(end - 1) + (where(end - 1) > 0 ? 2 : 1), e);
+  }
   return {where.slice(0, p), edges.slice(0, e), spans};
 }
 
@@ -172,29 +176,30 @@ inline void move_weights(Index first, const Sequences& rows, const Weights& w, V
                          Reads<double> change, const Differences& differences, DualRoom& room) {
   const auto& [where, edges, spans] = differences;
   const Reads<Label> target = here.row(0);
-  View<Move> moves = room.moves.of(w.tokens.shape[1] + 1);
-  View<Index> changed = room.changed.of(change.size());
+  View<Move, 2> moves = room.moves.of(where.size(), w.tokens.shape[1]);  // of each position, the target first
+  View<Index> used = room.used.of(where.size()), changed = room.changed.of(change.size());
+  for (Index p = 0; p < where.size(); ++p) used(p) = 1, moves(p, 0) = {target(where(p)), 0.0};
   Index n = 0;
-  for (Index s = 0; s < change.size(); ++s)
-    if (change(s) != 0) changed(n++) = s;
-  for (Index t : where) {
-    Index m = 1;
-    moves(0) = {target(t), 0.0};
-    for (Index s : changed.slice(0, n)) {
-      const Index y = here(s, t);
-      if (y == target(t)) continue;
+  for (Index s = 0; s < change.size(); ++s) {
+    if (change(s) == 0) continue;
+    changed(n++) = s;
+    for (Index p = spans(s, 0); p < spans(s, 1); ++p) {
+      const Index y = here(s, where(p));
+      Move* own = &moves(p, 0);
+      if (y == own->label) continue;
       Index q = 1;
-      while (q < m && moves(q).label != y) ++q;
-      if (q == m) moves(m++) = {y, 0.0};
-      moves(q).amount -= change(s);
-      moves(0).amount += change(s);
+      while (q < used(p) && own[q].label != y) ++q;
+      if (q == used(p)) own[used(p)++] = {y, 0.0};
+      own[q].amount -= change(s);
+      own->amount += change(s);
     }
-    if (m == 2)
-      move_token(rows, w.tokens, first + t, moves(0), moves(1));
-    else if (m == 3)
-      move_token(rows, w.tokens, first + t, moves(0), moves(1), moves(2));
-    else if (m > 3)
-      for (const Move& move : moves.slice(0, m)) move_token(rows, w.tokens, first + t, move);
+  }
+  for (Index p = 0; p < where.size(); ++p) {
+    const Index m = used(p), token = first + where(p);
+    const Move* own = &moves(p, 0);
+    Index q = 0;
+    if (m > 1 && m % 2 == 1) move_token(rows, w.tokens, token, own[0], own[1], own[2]), q = 3;
+    for (; q + 1 < m; q += 2) move_token(rows, w.tokens, token, own[q], own[q + 1]);
   }
   for (Index s : changed.slice(0, n))
     for (Index e = spans(s, 2); e < spans(s, 3); ++e) {
