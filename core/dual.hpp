@@ -15,13 +15,6 @@ struct Weights {
   View<double, 3> step;    // (K, Y, Y)
 };
 
-/// Where the labellings of a working set differ from the first one.
-struct Differences {
-  View<Index> where, edges;  // the positions where not all are equal, and the steps that touch them
-  View<Index, 2> spans;  // (n, 4) the entries of `where` between which labelling s differs, spans(s, 0) .. spans(s, 1)-1,
-                         // and likewise of `edges`
-};
-
 /// The weights of one label at the features of a token move by `amount` times their values.
 struct Move {
   Index label;
@@ -30,10 +23,9 @@ struct Move {
 
 /// Memory for one example after the other.
 struct DualRoom {
-  Room<Index> where, edges, into, used, changed;
-  Room<Label> marks;
+  DifferenceRoom differences;
+  Room<Index> used, changed;
   Room<Move, 2> moves;
-  Room<Index, 2> spans;
   Room<double, 2> unary, best;
   Room<double> base, values, change;
 };
@@ -62,33 +54,6 @@ inline void find_violators(Reads<Index> which, const Sequences& rows, const Goal
     }
     hinge(i) = viterbi(unary, w.step, kind, best, found.slice(a, b)) - at_target;
   }
-}
-
-/// Where the labellings `here` differ from the first one.
-inline Differences disagreement(View<const Label, 2> here, DualRoom& room) {
-  const auto [n, T] = here.shape;
-  const Label* target = here.data;
-  View<Label> marks = room.marks.filled(0, T);  // not 0 where some labelling differs
-  for (Index s = 1; s < n; ++s)
-    for (Index t = 0; t < T; ++t) marks.data[t] |= static_cast<Label>(target[t] ^ target[s * T + t]);
-  View<Index> where = room.where.of(T), edges = room.edges.of(T), into = room.into.of(T);
-  View<Index, 2> spans = room.spans.filled(0, n, 4);
-  Index p = 0, e = 0;
-  for (Index t = 0; t < T; ++t) {  // what is written too early is written over
-    where(p) = edges(e) = t, into(p) = e;
-    p += marks(t) != 0;
-    e += t > 0 && (marks(t) | marks(t - 1)) != 0;
-  }
-  for (Index s = 1; s < n; ++s) {
-    const auto same = [&](Index q) { return here(s, where(q)) == target[where(q)]; };
-    Index begin = 0, end = p;
-    while (begin < end && same(begin)) ++begin;
-    if (begin == end) continue;
-    while (same(end - 1)) --end;
-    spans(s, 0) = begin, spans(s, 1) = end;
-    spans(s, 2) = into(begin), spans(s, 3) = std::min(into(end - 1) + (where(end - 1) > 0 ? 2 : 1), e);
-  }
-  return {where.slice(0, p), edges.slice(0, e), spans};
 }
 
 /// h(s) for all slots; only positions where the labellings differ are scored.
@@ -223,7 +188,7 @@ inline void improve(Reads<Index> which, const Sequences& rows, const Goal& goal,
     const Masses all = masses(sets, i, n);
     View<double> h = room.values.of(n), change = room.change.of(n);
     copy(all.alpha, change);
-    const Differences differences = disagreement(here, room);
+    const Differences differences = disagreement(here, room.differences);
     slot_values(a, rows, w, here, all.loss, differences, h, room);
     const double first = with_gram(sets, i, [&](auto gram) { return balance(h, all.alpha, gram, C, tol, max_pairs); });
     apart(i) = C * first;
@@ -266,7 +231,7 @@ inline void rebase(const Sequences& rows, const Goal& goal, Reads<double> old_we
     }
     alpha(0) = std::max(0.0, 1.0 - others);
     const View<Label, 2> here = labellings(sets, i, T, n);
-    move_weights(a, rows, w, here, change, disagreement(here, room), room);
+    move_weights(a, rows, w, here, change, disagreement(here, room.differences), room);
   }
 }
 

@@ -96,5 +96,6 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
 
   // other learners
   define(m, "visit_classes", "order, rows, norm2, y, C, cost, W, alpha", visit_classes);
+  define(m, "norm2", "x", norm2);
   define(m, "gather_tokens", "which, ptr, rows, values, of, out", gather_tokens);
 }

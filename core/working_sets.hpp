@@ -107,11 +107,53 @@ inline double hamming(Reads<Label> path, Reads<Label> target, Reads<double> cost
   return total;
 }
 
+/// Where the labellings of a working set differ from the first one.
+struct Differences {
+  View<Index> where, edges;  // the positions where not all are equal, and the steps that touch them
+  View<Index, 2> spans;  // (n, 4) the entries of `where` between which labelling s differs, spans(s, 0) .. spans(s, 1)-1,
+                         // and likewise of `edges`
+};
+
+/// Memory for `disagreement`.
+struct DifferenceRoom {
+  Room<Index> where, edges, into;
+  Room<Label> marks;
+  Room<Index, 2> spans;
+};
+
+/// Where the labellings `here` differ from the first one.
+inline Differences disagreement(View<const Label, 2> here, DifferenceRoom& room) {
+  const auto [n, T] = here.shape;
+  const Label* target = here.data;
+  View<Label> marks = room.marks.filled(0, T);  // not 0 where some labelling differs
+  for (Index s = 1; s < n; ++s)
+    for (Index t = 0; t < T; ++t) marks.data[t] |= static_cast<Label>(target[t] ^ target[s * T + t]);
+  View<Index> where = room.where.of(T), edges = room.edges.of(T), into = room.into.of(T);
+  View<Index, 2> spans = room.spans.filled(0, n, 4);
+  Index p = 0, e = 0;
+  for (Index t = 0; t < T; ++t) {  // what is written too early is written over
+    where(p) = edges(e) = t, into(p) = e;
+    p += marks(t) != 0;
+    e += t > 0 && (marks(t) | marks(t - 1)) != 0;
+  }
+  for (Index s = 1; s < n; ++s) {
+    const auto same = [&](Index q) { return here(s, where(q)) == target[where(q)]; };
+    Index begin = 0, end = p;
+    while (begin < end && same(begin)) ++begin;
+    if (begin == end) continue;
+    while (same(end - 1)) --end;
+    spans(s, 0) = begin, spans(s, 1) = end;
+    spans(s, 2) = into(begin), spans(s, 3) = std::min(into(end - 1) + (where(end - 1) > 0 ? 2 : 1), e);
+  }
+  return {where.slice(0, p), edges.slice(0, e), spans};
+}
+
 /// Memory for adding slots; trial (K, Y, Y) is all zero between calls.
 struct SlotRoom {
   View<double, 3> trial;
+  DifferenceRoom differences;
   Room<double, 2> scores;
-  Room<Index> asked, kept;
+  Room<Index> kept;
   Room<Label> path;
   Room<Label, 2> old;
   Room<double> mass;
@@ -122,63 +164,53 @@ struct SlotRoom {
   }
 };
 
-/// table (K, Y, Y) += amount * the step part of psi for the labelling `path`.
-inline void add_steps(View<double, 3> table, Reads<Label> kind, Reads<Label> target, Reads<Label> path, double amount) {
-  for (Index t = 1; t < path.size(); ++t) {
-    if (path(t) == target(t) && path(t - 1) == target(t - 1)) continue;
-    const Index k = kind(t);
-    table(0, target(t - 1), target(t)) += amount;
-    table(0, path(t - 1), path(t)) -= amount;
-    if (k == 0) continue;
-    table(k, target(t - 1), target(t)) += amount;
-    table(k, path(t - 1), path(t)) -= amount;
-  }
-}
-
 /// row(s) = psi_last . psi_s for s <= last, where `last` is the last labelling of `here` (n, T), the first the target.
 ///
-/// psi_last is laid out as scores, U for the tokens and trial for the steps, and each psi_s is scored with it; only tokens
-/// where some labelling differs from the target are asked for.
+/// psi_last is laid out as scores, U for the tokens and trial for the steps, and each psi_s is scored with it; only places
+/// where some labelling differs from the target are looked at.
 template <class Product, class Gram>
 void gram_row(Index i, const Sequences& rows, View<Product> product, View<const Label, 2> here, View<Gram> row,
               SlotRoom& room) {
   const auto [n, T] = here.shape;
   const Index a = rows.offsets(i), Y = room.trial.shape[1];
-  const Reads<Label> target = here.row(0), last = here.row(n - 1), kind = rows.kind.slice(a, a + T);
-  View<double, 2> U = room.scores.filled(0.0, T, Y);
-  View<Index> asked = room.asked.of(T);
-  Index m = 0;
-  for (Index t = 0; t < T; ++t)
-    for (Index s = 1; s < n; ++s)
-      if (here(s, t) != target(t)) {
-        asked(m++) = t;
-        break;
-      }
-  for (Index s = 0; s < T; ++s) {
-    if (last(s) == target(s)) continue;
-    for (Index t : asked.slice(0, m)) {
+  const Reads<Label> target = here.row(0), last = here.row(n - 1);
+  const Differences differences = disagreement(here, room.differences);
+  const auto& [where, edges, spans] = differences;
+  View<double, 2> U = room.scores.filled(0.0, where.size(), Y);
+  for (Index q = spans(n - 1, 0); q < spans(n - 1, 1); ++q) {
+    const Index s = where(q), right = target(s), wrong = last(s);
+    if (right == wrong) continue;
+    for (Index p = 0; p < where.size(); ++p) {
+      const Index t = where(p);
       const double v =
           product.empty() ? token_product(rows, a + s, a + t) : product(rows.product_start(i) + s * T + t);
-      U(t, target(s)) += v;
-      U(t, last(s)) -= v;
+      U(p, right) += v;
+      U(p, wrong) -= v;
     }
   }
-  add_steps(room.trial, kind, target, last, 1.0);
+  /// act(k, y, z) for the tables and labels of a step at t.
+  const auto at_step = [&](Reads<Label> path, Index t, auto act) {
+    act(Index{0}, path(t - 1), path(t));
+    if (rows.kind(a + t) > 0) act(Index{rows.kind(a + t)}, path(t - 1), path(t));
+  };
+  const auto add_steps = [&, &edges = edges, &spans = spans](double amount) {
+    for (Index t : edges.slice(spans(n - 1, 2), spans(n - 1, 3))) {
+      at_step(target, t, [&](Index k, Index y, Index z) { room.trial(k, y, z) += amount; });
+      at_step(last, t, [&](Index k, Index y, Index z) { room.trial(k, y, z) -= amount; });
+    }
+  };
+  add_steps(1.0);
   for (Index s = 0; s < n; ++s) {
     const Reads<Label> path = here.row(s);
     double total = 0.0;
-    for (Index t = 0; t < T; ++t) {
-      if (path(t) != target(t)) total += U(t, target(t)) - U(t, path(t));
-      if (t == 0 || (path(t) == target(t) && path(t - 1) == target(t - 1))) continue;
-      const auto apart = [&](Index k) {
-        return room.trial(k, target(t - 1), target(t)) - room.trial(k, path(t - 1), path(t));
-      };
-      total += apart(0);
-      if (kind(t) > 0) total += apart(kind(t));
+    for (Index p = spans(s, 0); p < spans(s, 1); ++p) total += U(p, target(where(p))) - U(p, path(where(p)));
+    for (Index t : edges.slice(spans(s, 2), spans(s, 3))) {
+      at_step(target, t, [&](Index k, Index y, Index z) { total += room.trial(k, y, z); });
+      at_step(path, t, [&](Index k, Index y, Index z) { total -= room.trial(k, y, z); });
     }
     row(s) = static_cast<Gram>(total);
   }
-  add_steps(room.trial, kind, target, last, -1.0);
+  add_steps(-1.0);
 }
 
 /// Add a labelling that is not in the working set yet.

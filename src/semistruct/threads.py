@@ -63,7 +63,7 @@ def spread(
         count = 1
     else:
         count = min(n * PIECES_PER_THREAD, len(which) // SERIAL_BELOW)
-    parts = np.array_split(which, max(count, 1))
+    parts = [which] if count <= 1 else np.array_split(which, count)
     if n == 1 or count <= 1:
         for part in parts:
             kernel(part, *args)

@@ -38,7 +38,7 @@ class ChainWeights:
     @property
     def norm2(self) -> float:
         """The squared length of the weights; not by BLAS, whose threads cost more than they bring."""
-        return float(sum(np.einsum("i,i->", w, w) for w in (self.tokens.ravel(), self.trans.ravel())))
+        return kernels.norm2(self.tokens.ravel()) + kernels.norm2(self.trans.ravel())
 
 
 def effective_steps(trans: np.ndarray) -> np.ndarray:
