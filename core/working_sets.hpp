@@ -86,14 +86,28 @@ inline double token_product(const Sequences& rows, Index t, Index s) {
 
 /// Fill rows.product.
 inline void token_products(Reads<Index> which, const Sequences& rows) {
+  const Index stride = rows.values.size() == 1 ? 0 : 1;
+  std::int32_t most = 0;
+  for (Index i : which)
+    for (Index j = rows.indptr(rows.offsets(i)); j < rows.indptr(rows.offsets(i + 1)); ++j)
+      most = std::max(most, rows.indices(j));
+  Room<double> room;
+  View<double> spread = room.filled(0.0, most + 1);  // one token, with all the features that it does not have
+  const auto each = [&](Index token, auto act) {
+    for (Index j = rows.indptr(token); j < rows.indptr(token + 1); ++j) act(rows.indices(j), rows.values(j * stride));
+  };
   const auto fill_in = [&](auto product) {
     for (Index i : which) {
       const Index a = rows.offsets(i), T = rows.offsets(i + 1) - a, p = rows.product_start(i);
-      for (Index t = 0; t < T; ++t)
+      for (Index t = 0; t < T; ++t) {
+        each(a + t, [&](Index f, double value) { spread(f) = value; });
         for (Index s = 0; s <= t; ++s) {
-          const double value = token_product(rows, a + t, a + s);
-          product(p + t * T + s) = product(p + s * T + t) = static_cast<typename decltype(product)::Element>(value);
+          double total = 0.0;
+          each(a + s, [&](Index f, double value) { total += spread(f) * value; });
+          product(p + t * T + s) = product(p + s * T + t) = static_cast<typename decltype(product)::Element>(total);
         }
+        each(a + t, [&](Index f, double) { spread(f) = 0.0; });
+      }
     }
   };
   std::visit(fill_in, rows.product);
