@@ -1,8 +1,8 @@
 // The loops of the sequential dual method; `solvers/sdm.py` explains what they compute, and calls them.
 //
 // In the formulas psi_s = f(x_i, y_i) - f(x_i, y_s), the value of slot s is h_s = L_s - w.psi_s, and
-// w = sum_i C_i sum_s alpha_s psi_s.  `here` (n, T) are the labellings of a working set, the first being the target, and
-// `first` is the number of the first token of the example among all tokens.
+// w = sum_i C_i sum_s alpha_s psi_s.  `here` (n, T) are the labellings of a working set, the first being the target,
+// and `first` is the number of the first token of the example among all tokens.
 #pragma once
 #include "working_sets.hpp"
 
@@ -200,9 +200,10 @@ inline void improve(Reads<Index> which, const Sequences& rows, const Goal& goal,
 
 /// Carry the dual variables over to new targets and new C_i; writes the w they stand for.
 ///
-/// Mass on the old target moves to the new one.  Where C_i grew the other masses shrink by the same factor, which leaves
-/// their share of w as it was.
-inline void rebase(const Sequences& rows, const Goal& goal, Reads<double> old_weight, const Sets& sets, const Weights& w) {
+/// Mass on the old target moves to the new one.  Where C_i grew the other masses shrink by the same factor, which
+/// leaves their share of w as it was.
+inline void rebase(const Sequences& rows, const Goal& goal, Reads<double> old_weight, const Sets& sets,
+                   const Weights& w) {
   DualRoom room;
   SlotRoom slots(w.trans);
   std::fill(w.tokens.begin(), w.tokens.end(), 0.0);

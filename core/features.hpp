@@ -4,7 +4,7 @@
 
 namespace semistruct {
 
-/// out(f, y) = sum over the tokens rows(ptr(f)) .. rows(ptr(f+1)-1) that have feature f of its value times of(token, y).
+/// out(f, y) = sum of value * of(token, y) over the tokens rows(ptr(f)) .. rows(ptr(f+1)-1) that have feature f.
 ///
 /// values has one entry per token of a feature, or a single one shared by all.
 inline void gather_tokens(Reads<Index> which, Reads<Index> ptr, Reads<std::int32_t> rows, Reads<double> values,

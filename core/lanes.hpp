@@ -36,7 +36,9 @@ struct Lanes {
   void store(double* to) const { store_each(to, std::make_index_sequence<N>()); }
 
  private:
-  Index place(std::size_t k) const { return std::min(first + static_cast<Index>(k * (sizeof(L) / sizeof(double))), last); }
+  Index place(std::size_t k) const {
+    return std::min(first + static_cast<Index>(k * (sizeof(L) / sizeof(double))), last);
+  }
 
   template <class Act, std::size_t... K>
   void with_each(const double* numbers, Act& act, std::index_sequence<K...>) {

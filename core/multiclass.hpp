@@ -14,8 +14,8 @@ struct Examples {
 };
 
 /// Improve the dual variables alpha (n, K) of each example in turn, and W (F, K) with them.
-inline void visit_classes(Reads<Index> order, const Examples& rows, Reads<double> norm2, Reads<Index> y, Reads<double> C,
-                          View<const double, 2> cost, View<double, 2> W, View<double, 2> alpha) {
+inline void visit_classes(Reads<Index> order, const Examples& rows, Reads<double> norm2, Reads<Index> y,
+                          Reads<double> C, View<const double, 2> cost, View<double, 2> W, View<double, 2> alpha) {
   constexpr Index MOVES = 10;  // of mass per visit of an example
   const Index K = W.shape[1];
   Room<double> value_room, change_room;

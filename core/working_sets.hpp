@@ -124,8 +124,8 @@ inline double hamming(Reads<Label> path, Reads<Label> target, Reads<double> cost
 /// Where the labellings of a working set differ from the first one.
 struct Differences {
   View<Index> where, edges;  // the positions where not all are equal, and the steps that touch them
-  View<Index, 2> spans;  // (n, 4) the entries of `where` between which labelling s differs, spans(s, 0) .. spans(s, 1)-1,
-                         // and likewise of `edges`
+  View<Index, 2> spans;  // (n, 4) labelling s differs within the entries spans(s, 0) .. spans(s, 1)-1 of `where`, and
+                         // at steps within the entries spans(s, 2) .. spans(s, 3)-1 of `edges`
 };
 
 /// Memory for `disagreement`.
@@ -180,8 +180,8 @@ struct SlotRoom {
 
 /// row(s) = psi_last . psi_s for s <= last, where `last` is the last labelling of `here` (n, T), the first the target.
 ///
-/// psi_last is laid out as scores, U for the tokens and trial for the steps, and each psi_s is scored with it; only places
-/// where some labelling differs from the target are looked at.
+/// psi_last is laid out as scores, U for the tokens and trial for the steps, and each psi_s is scored with it; only
+/// places where some labelling differs from the target are looked at.
 template <class Product, class Gram>
 void gram_row(Index i, const Sequences& rows, View<Product> product, View<const Label, 2> here, View<Gram> row,
               SlotRoom& room) {
@@ -202,13 +202,14 @@ void gram_row(Index i, const Sequences& rows, View<Product> product, View<const 
       U(p, wrong) -= v;
     }
   }
-  /// act(k, y, z) for the tables and labels of a step at t.
+  // act(k, y, z) for the tables and labels of a step at t.
   const auto at_step = [&](Reads<Label> path, Index t, auto act) {
     act(Index{0}, path(t - 1), path(t));
     if (rows.kind(a + t) > 0) act(Index{rows.kind(a + t)}, path(t - 1), path(t));
   };
-  const auto add_steps = [&, &edges = edges, &spans = spans](double amount) {
-    for (Index t : edges.slice(spans(n - 1, 2), spans(n - 1, 3))) {
+  const View<Index> own_steps = edges.slice(spans(n - 1, 2), spans(n - 1, 3));
+  const auto add_steps = [&](double amount) {
+    for (Index t : own_steps) {
       at_step(target, t, [&](Index k, Index y, Index z) { room.trial(k, y, z) += amount; });
       at_step(last, t, [&](Index k, Index y, Index z) { room.trial(k, y, z) -= amount; });
     }
@@ -266,16 +267,16 @@ inline void drop_empty(Index i, Index T, const Sets& sets, SlotRoom& room) {
 }
 
 /// Copy working sets into empty ones with at least as much room.
-inline void copy_sets(const Sets& old, const Sets& new_) {
+inline void copy_sets(const Sets& old, const Sets& wider) {
   for (Index i = 0; i < old.room.size(); ++i) {
-    const Index n = new_.used(i) = old.used(i), T = (old.label_start(i + 1) - old.label_start(i)) / old.room(i);
-    const Masses from = masses(old, i, n), to = masses(new_, i, n);
+    const Index n = wider.used(i) = old.used(i), T = (old.label_start(i + 1) - old.label_start(i)) / old.room(i);
+    const Masses from = masses(old, i, n), to = masses(wider, i, n);
     copy(from.alpha, to.alpha), copy(from.loss, to.loss);
-    const View<Label, 2> before = labellings(old, i, T, n), after = labellings(new_, i, T, n);
+    const View<Label, 2> before = labellings(old, i, T, n), after = labellings(wider, i, T, n);
     std::copy(before.begin(), before.end(), after.begin());
     with_gram(old, i, [&](auto gram) {
-      with_gram(new_, i, [&](auto wider) {
-        for (Index s = 0; s < n; ++s) copy(gram.row(s).slice(0, n), wider.row(s).slice(0, n));
+      with_gram(wider, i, [&](auto square) {
+        for (Index s = 0; s < n; ++s) copy(gram.row(s).slice(0, n), square.row(s).slice(0, n));
       });
     });
   }
@@ -295,9 +296,9 @@ inline bool offer(Index i, const Sequences& rows, const Goal& goal, const Sets& 
 
 /// Put the labellings `found` into the working sets, and, if `singly`, each of their stretches of wrong labels.
 ///
-/// Losses and psi of the stretches add up to those of the whole, so that with them a working set can weigh each mistake by
-/// itself.  Where the target has more mass than `enough` to give to all of them, they do without the whole.  Marks in
-/// full (n,) the examples that have no room; trans are tables of steps, for their shape.
+/// Losses and psi of the stretches add up to those of the whole, so that with them a working set can weigh each mistake
+/// by itself.  Where the target has more mass than `enough` to give to all of them, they do without the whole.  Marks
+/// in full (n,) the examples that have no room; trans are tables of steps, for their shape.
 inline void insert(Reads<Index> which, const Sequences& rows, const Goal& goal, const Sets& sets, Reads<Label> found,
                    View<double, 3> trans, bool singly, double enough, View<bool> full) {
   SlotRoom room(trans);
