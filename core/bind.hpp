@@ -80,9 +80,15 @@ inline std::string described(PyObject* object) {
 template <class T, class = void>
 struct Convert;
 
-/// Structs list their fields: `template <> struct Fields<Scorer> { static Scorer of(Source& s) { return {s, s, ...}; } };`
+/// How a struct is made of the fields of a named tuple: SEMISTRUCT_FIELDS(Factors, s, s, s) has one s for each of them.
 template <class T>
 struct Fields;
+
+#define SEMISTRUCT_FIELDS(Struct, ...)                             \
+  template <>                                                      \
+  struct Fields<Struct> {                                          \
+    static Struct of(Source& s) { return Struct{__VA_ARGS__}; } \
+  };
 
 /// Gives the fields of a named tuple one after the other, each as the type that is asked for.
 class Source {

@@ -82,8 +82,8 @@ struct Costs {
 /// Call hit(term) for the terms that have an event where label z follows a block of `run` tokens of y.
 ///
 /// y = Y at the first token; last: the sequence ends here; seen: the marks that earlier labels have set.
-template <class Hit>
-void happens(const Events& events, Index token, bool last, Index y, Index run, Index z, Reads<Index> seen, Hit hit) {
+template <class Mark, class Hit>
+void happens(const Events& events, Index token, bool last, Index y, Index run, Index z, View<Mark> seen, Hit hit) {
   const Index Y = events.n_labels();
   events.each(events.cell_of_token(token) + z, [&](const Entry& e) { hit(e.term); });
   events.each(events.cell_of_steps(events.step_class(token)) + y * Y + z, [&](const Entry& e) { hit(e.term); });

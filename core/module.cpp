@@ -4,54 +4,73 @@
 #endif
 
 #include "bind.hpp"
+#include "bit_hinge.hpp"
 #include "dual.hpp"
 #include "events.hpp"
 #include "features.hpp"
 #include "multiclass.hpp"
+#include "k_best.hpp"
+#include "margins.hpp"
 #include "sequences.hpp"
+#include "spans.hpp"
 
 using namespace semistruct;
 
 namespace semistruct::bind {
-template <>
-struct Fields<Scorer> {
-  static Scorer of(Source& s) { return {s, s, s, s, s, s, s}; }
-};
-template <>
-struct Fields<Factors> {
-  static Factors of(Source& s) { return {s, s, s}; }
-};
-template <>
-struct Fields<Events> {
-  static Events of(Source& s) { return {s, s, s, s, s, s}; }
-};
-template <>
-struct Fields<Costs> {
-  static Costs of(Source& s) { return {s, s, s, s}; }
-};
-template <>
-struct Fields<Sequences> {
-  static Sequences of(Source& s) { return {s, s, s, s, s, s, s}; }
-};
-template <>
-struct Fields<Goal> {
-  static Goal of(Source& s) { return {s, s, s, s}; }
-};
-template <>
-struct Fields<Sets> {
-  static Sets of(Source& s) { return {s, s, s, s, s, s, s, s, s}; }
-};
-template <>
-struct Fields<Weights> {
-  static Weights of(Source& s) { return {s, s, s}; }
-};
-template <>
-struct Fields<Examples> {
-  static Examples of(Source& s) { return {s, s, s}; }
-};
+SEMISTRUCT_FIELDS(Scorer, s, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Factors, s, s, s)
+SEMISTRUCT_FIELDS(Events, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Costs, s, s, s, s)
+SEMISTRUCT_FIELDS(Sequences, s, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Goal, s, s, s, s)
+SEMISTRUCT_FIELDS(Sets, s, s, s, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Weights, s, s, s)
+SEMISTRUCT_FIELDS(Examples, s, s, s)
+SEMISTRUCT_FIELDS(Track, s, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Scoring, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(LocalScores, s, s, s, s)
+SEMISTRUCT_FIELDS(Bound, s, s, s, s)
+SEMISTRUCT_FIELDS(Objective, s, s, s, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Ledger, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Current, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Prefixes, s, s)
+SEMISTRUCT_FIELDS(Bits, s, s, s, s, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Auxiliary, s, s, s)
 }  // namespace semistruct::bind
 
 namespace {
+/// The scores of sequence i for tests, which have no room.
+void local_scores_of(const Scoring& scoring, Index i, View<double, 2> unary, View<Label> kind) {
+  SearchRoom room;
+  const LocalScores scores = room.local_scores(scoring, i);
+  std::copy(scores.unary.begin(), scores.unary.end(), unary.begin());
+  copy(scores.kind, kind);
+}
+
+std::tuple<double, double> sharpened(const LocalScores& scores, const Track& track, const Bound& bound, double floor,
+                                     double value, double ceiling, View<Label> path) {
+  SharpenRoom room;
+  const Worth found = sharpen(scores, track, bound, floor, {value, ceiling}, path, room);
+  return {found.value, found.ceiling};
+}
+
+/// Write the moves as rows (s, e, label), as many as there is room for; returns how many there are.
+Index candidate_moves_of(Reads<Label> y, Reads<bool> cut, Index n_labels, View<Index, 2> moves) {
+  SpanRoom room;
+  candidate_moves(y, cut, n_labels, room);
+  const Index n = static_cast<Index>(room.moves.size());
+  for (Index i = 0; i < std::min(n, moves.size()); ++i) {
+    const Switch& move = room.moves[static_cast<std::size_t>(i)];
+    moves(i, 0) = move.s, moves(i, 1) = move.e, moves(i, 2) = move.label;
+  }
+  return n;
+}
+
+double least_value_of(const Current& seq, Tables step, const Costs& costs, double head_start, Index s, Index e,
+                      Index label) {
+  return least_value(seq, step, costs, head_start, {s, e, label});
+}
+
 /// Whether this machine can run the module that was built for AVX2.
 bool has_avx2() {
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -98,4 +117,34 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
   define(m, "visit_classes", "order, rows, norm2, y, C, cost, W, alpha", visit_classes);
   define(m, "norm2", "x", norm2);
   define(m, "gather_tokens", "which, ptr, rows, values, of, out", gather_tokens);
+
+  // search
+  define(m, "search_sequences", "which, scoring, track, widths, labels, values, ceiling", search_sequences);
+  define(m, "k_best_sequences", "which, scoring, track, widths, within, labels, values, ceiling, unseen", k_best_sequences);
+  define(m, "margins_under", "which, scoring, track, widths, path, margin", margins_under);
+  define(m, "local_scores", "scoring, i, unary, kind", local_scores_of);
+  define(m, "sharpen", "scores, track, bound, floor, value, ceiling, path", sharpened);
+  define(m, "keep_best", "width, n, prefixes, spare", keep_best);
+  define(m, "last_starts", "bound, last", last_starts);
+  define(m, "nth_largest", "work, n, rank", nth_largest);
+
+  // switching
+  define(m, "open_ledger", "which, objective, y, ledger", open_ledger);
+  define(m, "switch_tokens", "which, objective, known, limit, y, ledger", switch_tokens);
+  define(m, "switch_spans", "which, objective, known, cut, y, ledger, moves", switch_spans);
+  define(m, "candidate_moves", "y, cut, n_labels, moves", candidate_moves_of);
+  define(m, "count_change", "events, first, y, other, s, e, change, marks", count_change);
+  define(m, "refresh", "seq, step, costs, loss", refresh);
+  define(m, "find_odd_blocks", "seq, events, price", find_odd_blocks);
+  define(m, "least_value", "seq, step, costs, head_start, s, e, label", least_value_of);
+  define(m, "slack_after", "seq, step, loss, score, ceiling, s, e, work", slack_after);
+  define(m, "score_window", "unary, step, kind, y, s, e", score_window);
+  define(m, "cost_window", "costs, first, y, s, e", cost_window);
+
+  // bits of rules
+  define(m, "best_priced_sequences", "which, scorer, bits, price, path, value", best_priced_sequences);
+  define(m, "bits_of_sequences", "which, offsets, bits, path, out", bits_of_sequences);
+  define(m, "value_of_sequences", "which, scorer, bits, price, path, value", value_of_sequences);
+  define(m, "find_bit_violators", "which, rows, goal, sets, w, bits, hinge, mean, found, aux", find_bit_violators);
+  define(m, "improve_bits", "which, rows, goal, sets, w, bits, aux, tol, max_pairs, apart", improve_bits);
 }

@@ -13,10 +13,9 @@ import brute_rules
 from matching_cases import agrees, hard, level, matching_cases, near, not_above, random_case, some_known
 from rule_strategies import EVERY_KIND
 from semistruct.batch import UNKNOWN
+from semistruct.core import kernels
 from semistruct.search.best import Aim, find_best, growing_widths, scoring_of, tracked
-from semistruct.search.bound_kernels import sharpen
-from semistruct.search.prefix_kernels import PREFIX, Bound, Prefixes, keep_best, last_starts, nth_largest
-from semistruct.search.search_kernels import local_scores
+from semistruct.search.prefix_kernels import PREFIX, Bound, Prefixes, Scores
 from strategies import seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -254,18 +253,18 @@ def test_multipliers_make_bounds_sharper(rule, share):
 def test_the_nth_largest(values, data):
     n = data.draw(st.integers(1, len(values)))
     rank = data.draw(st.integers(0, n - 1))
-    assert nth_largest(np.array(values), n, rank) == sorted(values[:n], reverse=True)[rank]
+    assert kernels.nth_largest(np.array(values), n, rank) == sorted(values[:n], reverse=True)[rank]
 
 
 @light
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=12), st.data())
 def test_the_best_candidates_are_kept_in_their_order(bounds, data):
     width, n = data.draw(st.integers(1, len(bounds))), len(bounds)
-    state, rows = np.zeros(n, PREFIX), np.arange(2 * n).reshape(n, 2)
+    state, rows = np.zeros(n, PREFIX), np.arange(2 * n, dtype=np.int32).reshape(n, 2)
     state["score"], state["rest"] = np.array(bounds, float).T
     state["run"] = state["label"] = state["parent"] = np.arange(n)
     kept = sorted(sorted(range(n), key=lambda i: (-sum(bounds[i]), i))[:width])
-    assert keep_best(width, n, Prefixes(state, rows), np.empty(n)) == width
+    assert kernels.keep_best(width, n, Prefixes(state, rows), np.empty(n)) == width
     assert state[:width].tolist() == [(*map(float, bounds[i]), i, i, i) for i in kept]
     assert rows[:width].tolist() == [[2 * i, 2 * i + 1] for i in kept]
 
@@ -286,7 +285,9 @@ def scores_and_bound(case, i):
     scoring = scoring_of(case.batch, case.weights, case.tables, Aim())
     T = len(case.X[i])
     label = np.tile(np.arange(case.Y), (T, 1))
-    return local_scores(scoring, i), Bound(np.zeros(case.Y), np.empty((T, case.Y)), label, np.full(T, case.Y))
+    scores = Scores(np.empty((T, case.Y)), scoring.step, np.empty(T, np.int16), int(case.batch.offsets[i]))
+    kernels.local_scores(scoring, i, scores.unary, scores.kind)
+    return scores, Bound(np.zeros(case.Y), np.empty((T, case.Y)), label, np.full(T, case.Y))
 
 
 @settings(light, max_examples=50)
@@ -300,7 +301,7 @@ def test_bounds_leave_what_is_good_enough(case, data):
         floor = ranked[data.draw(st.integers(0, min(len(ranked) - 1, 5)))] - 1e-6 * (1 + abs(ranked[0]))
         path = np.array(data.draw(st.sampled_from(sorted(values))), np.int16)
         start = values[tuple(path.tolist())]
-        value, ceiling = sharpen(scores, track, bound, floor, start, np.inf, path)
+        value, ceiling = kernels.sharpen(scores, track, bound, floor, start, np.inf, path)
         assert value >= start
         assert near(value, values[tuple(path.tolist())])
         assert not_above(ranked[0], ceiling)
@@ -339,7 +340,9 @@ def test_bounds_leave_few_labels():
     for i in range(len(case.X)):
         scores, bound = scores_and_bound(case, i)
         value = best.values[i, 0]
-        sharpen(scores, tracked(case.tables), bound, value - 1e-6, value, np.inf, best.labels[0, case.tokens(i)].copy())
+        kernels.sharpen(
+            scores, tracked(case.tables), bound, value - 1e-6, value, np.inf, best.labels[0, case.tokens(i)].copy()
+        )
         left += bound.many.tolist()
     assert np.mean(left) < 2
 
@@ -348,7 +351,7 @@ def test_the_last_start_of_a_label():
     """Where only one label is left, a block of it can not begin unless another one comes before."""
     label = np.array([[0, 1], [1, 0], [1, 0], [1, 2], [2, 0]])
     last = np.empty(4, np.int64)
-    last_starts(Bound(np.zeros(4), np.empty((5, 4)), label, np.array([2, 1, 1, 2, 1])), last)
+    kernels.last_starts(Bound(np.zeros(4), np.empty((5, 4)), label, np.array([2, 1, 1, 2, 1])), last)
     assert last.tolist() == [0, 1, 4, -1]
 
 

@@ -14,23 +14,14 @@ from matching_cases import Case, agrees, matching_cases, near, not_above, random
 from rule_strategies import EVERY_KIND
 from semistruct.batch import UNKNOWN
 from semistruct.chain.inference import ChainWeights, decode
+from semistruct.core import kernels
 from semistruct.fitting import annealing
 from semistruct.fitting.state import State
 from semistruct.rules.events import blocks
 from semistruct.switching import matching as switching
 from semistruct.switching.matching import Matcher, change_points
-from semistruct.switching.span_kernels import (
-    MOST,
-    REACH,
-    SWAP,
-    Current,
-    candidate_spans,
-    find_odd_blocks,
-    least_value,
-    refresh,
-    slack_after,
-)
-from semistruct.switching.switch_kernels import LEAST, cost_window, count_change, score_window
+from semistruct.switching.span_kernels import MOST, REACH, SWAP, Current
+from semistruct.switching.switch_kernels import LEAST
 from strategies import random_batch, seeds
 from vocabulary_strategies import length_less_changes, marks_of_capitals
 
@@ -330,6 +321,14 @@ def test_change_points(case, seed):
     assert {moved(y, *span) for span in spans.tolist()} - {y} == span_moves(y, places_for_changes(case, i), case.Y)
 
 
+def candidate_spans(y, cut, Y):
+    """The moves (s, e, label) that the kernel tries."""
+    none = np.empty((0, 3), np.int64)
+    moves = np.empty((kernels.candidate_moves(y, cut, Y, none), 3), np.int64)
+    kernels.candidate_moves(y, cut, Y, moves)
+    return moves
+
+
 def moved(y, s, e, c):
     """The labelling after a move (s, e, c) of the kernel."""
     other = {y[s]: y[e - 1], y[e - 1]: y[s]}
@@ -381,8 +380,8 @@ def current(case, i, y, loss, scale):
         np.empty((T, Y)), np.empty(T, np.int16), np.empty((Y, T + 1)), np.empty(T + 1), np.empty((Y, T + 1)),
         np.empty(T + 1), np.empty(T + 1), np.empty(T + 1),
     )  # fmt: skip
-    refresh(seq, step, case.tables.event_costs, loss)
-    find_odd_blocks(seq, case.tables.events, case.tables.block_price)
+    kernels.refresh(seq, step, case.tables.event_costs, loss)
+    kernels.find_odd_blocks(seq, case.tables.events, case.tables.block_price)
     return seq, step, case.tables.event_costs
 
 
@@ -418,7 +417,7 @@ def test_moves_are_bounded_and_priced(case, loss, scale, seed):
     for s, e in combinations(range(T + 1), 2):
         for c in range(case.Y):
             new = (*y[:s], *[c] * (e - s), *y[e:])
-            least = least_value(seq, step, costs, loss * T + scores[rival], s, e, c)
+            least = kernels.least_value(seq, step, costs, loss * T + scores[rival], s, e, c)
             wrong = sum(a != b for a, b in zip(rival, new, strict=True))
             shortfall = max(0.0, loss * wrong + scores[rival] - scores[new])
             assert near(least, scale * shortfall + local_cost(case, 1, new))
@@ -426,11 +425,13 @@ def test_moves_are_bounded_and_priced(case, loss, scale, seed):
             assert near(seq.odd_before[s] + seq.odd_after[e], odd_elsewhere(case, 1, y, s, e))
             assert not_above(least, scale * case.slack(1, new, loss) + case.instance(1, new))
             seq.new[s:e] = c
-            found = slack_after(seq, step, loss, scores[y], loss * T + scores[rival], s, e, np.empty((T, case.Y)))
+            found = kernels.slack_after(
+                seq, step, loss, scores[y], loss * T + scores[rival], s, e, np.empty((T, case.Y))
+            )
             assert near(found, case.slack(1, new, loss))
-            before, after = (score_window(seq.unary, step, seq.kind, z, s, e) for z in (seq.y, seq.new))
+            before, after = (kernels.score_window(seq.unary, step, seq.kind, z, s, e) for z in (seq.y, seq.new))
             assert near(after - before, scores[new] - scores[y])
-            before, after = (cost_window(costs, seq.first, z, s, e) for z in (seq.y, seq.new))
+            before, after = (kernels.cost_window(costs, seq.first, z, s, e) for z in (seq.y, seq.new))
             assert near(after - before, local_cost(case, 1, new) - local_cost(case, 1, y))
             seq.new[s:e] = y[s:e]
 
@@ -452,7 +453,7 @@ def test_changes_of_counts(case, seed, data):
     new = y.copy()
     new[2 + s : 2 + e] = rng.integers(case.Y, size=e - s)
     change = np.full(tables.n_terms, np.nan)
-    count_change(tables.events, 2, y[2:], new[2:], s, e, change, np.full(tables.room, 7))
+    kernels.count_change(tables.events, 2, y[2:], new[2:], s, e, change, np.full((2, case.Y), 7))
     assert near(change, tables.count(new)[1] - tables.count(y)[1])
 
 

@@ -155,7 +155,9 @@ class RuleTables:
             if price[k]:
                 raise TypeError(f"{self.terms[k].event.what} cannot have a price at every place")
         cell = np.repeat(np.arange(len(e.ptr) - 1), np.diff(e.ptr))
-        total = np.bincount(cell, price[e.entry["term"]], len(e.ptr) - 1)
+        total = np.bincount(cell, price[e.entry["term"]], len(e.ptr) - 1).astype(
+            float
+        )  # integers if there are no terms
         token, step = np.split(total[2 * Y :], [e.first_step - 2 * Y])
         return Costs(self.token_class, token.reshape(-1, Y), self.step_class, step.reshape(-1, Y + 1, Y))
 

@@ -12,14 +12,13 @@ import numpy as np
 
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
+from semistruct.core import kernels
 from semistruct.rules.building import ANY_LENGTH
 from semistruct.rules.event_kernels import ALONE, ITSELF, NO_TERM, TARGET, Events
 from semistruct.rules.events import StartEvent
 from semistruct.rules.tables import RuleTables, most_hits
-from semistruct.search.k_best_kernels import k_best_sequences
-from semistruct.search.margin_kernels import margins_under
 from semistruct.search.prefix_kernels import LIMIT, TERM, Track
-from semistruct.search.search_kernels import GROWTH, Scoring, search_sequences
+from semistruct.search.search_kernels import GROWTH, Scoring
 from semistruct.threads import spread
 
 WIDTH = 1024
@@ -87,10 +86,10 @@ def find_best(
     which = np.arange(len(batch)) if which is None else which
     args = which, scoring, tracked(tables), growing_widths(k, max(k, width))
     if k == 1:
-        spread(search_sequences, *args, labels[0], values.ravel(), ceiling, n_jobs=n_jobs, piece=PIECE)
+        spread(kernels.search_sequences, *args, labels[0], values.ravel(), ceiling, n_jobs=n_jobs, piece=PIECE)
         return Found(labels, values, ceiling, ceiling)
     unseen = np.full(len(batch), np.inf)
-    spread(k_best_sequences, *args, within, labels, values, ceiling, unseen, n_jobs=n_jobs, piece=PIECE)
+    spread(kernels.k_best_sequences, *args, within, labels, values, ceiling, unseen, n_jobs=n_jobs, piece=PIECE)
     return Found(labels, values, ceiling, unseen)
 
 
@@ -103,7 +102,7 @@ def find_margins(
     """
     margin, scoring = np.empty(batch.n_tokens), scoring_of(batch, weights, tables, Aim())
     args = np.arange(len(batch)), scoring, tracked(tables), growing_widths(1, NARROW)
-    spread(margins_under, *args, path, margin, n_jobs=n_jobs, piece=1)
+    spread(kernels.margins_under, *args, path, margin, n_jobs=n_jobs, piece=1)
     return margin
 
 

@@ -19,8 +19,7 @@ from semistruct.rules.events import StepEvent
 from semistruct.rules.tables import RuleTables
 from semistruct.search.best import PIECE, Aim, find_best
 from semistruct.search.functions import CANDIDATES, FunctionRules
-from semistruct.switching.span_kernels import switch_spans
-from semistruct.switching.switch_kernels import Ledger, Objective, open_ledger, switch_tokens
+from semistruct.switching.switch_kernels import Ledger, Objective
 from semistruct.threads import spread
 
 Moves = Literal["spans", "tokens", "printed"]
@@ -100,7 +99,7 @@ class Matcher:
         t = self.tables
         return Objective(
             scorer=scorer_of(self.batch, weights), costs=t.event_costs, events=t.events, targets=t.targets,
-            instance=t.instance, corpus=t.corpus, room=t.room,
+            instance=t.instance, corpus=t.corpus,
             block_price=t.block_price, scale=scale, loss=self.loss,
         )  # fmt: skip
 
@@ -108,7 +107,7 @@ class Matcher:
         """Count and price everything from scratch."""
         n, K = len(self.tables), self.tables.n_terms
         ledger = Ledger(np.zeros((n, K)), np.zeros(K), np.zeros(n), np.zeros(n), np.zeros(1))
-        spread(open_ledger, np.arange(n), objective, y, ledger, n_jobs=self.n_jobs)
+        spread(kernels.open_ledger, np.arange(n), objective, y, ledger, n_jobs=self.n_jobs)
         kernels.total_of(ledger.counts, ledger.totals)
         ledger.corpus[0] = self._corpus_penalty(ledger.totals)
         return ledger
@@ -128,16 +127,16 @@ class Matcher:
         if self.moves == "spans":
             args = objective, known, change_points(self.tables), y, ledger, moved
             if not len(objective.corpus):
-                spread(switch_spans, which, *args, n_jobs=self.n_jobs, piece=PIECE)
+                spread(kernels.switch_spans, which, *args, n_jobs=self.n_jobs, piece=PIECE)
                 return int(moved.sum())
         for _ in range(1 if self.moves == "printed" else PASSES):
             # corpus rules make the sequences depend on each other: one after the other
             if self.moves == "spans":
-                spread(switch_spans, which, *args, n_jobs=1, piece=PIECE)
+                spread(kernels.switch_spans, which, *args, n_jobs=1, piece=PIECE)
                 done = int(moved.sum()) - total
             else:
                 limit = PRINTED_LIMIT if self.moves == "printed" else EVERYTHING
-                done = switch_tokens(which, objective, known, limit, y, ledger)
+                done = kernels.switch_tokens(which, objective, known, limit, y, ledger)
             total += done
             if done == 0:
                 break

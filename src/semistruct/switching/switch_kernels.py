@@ -37,7 +37,6 @@ class Objective(NamedTuple):
     targets: np.ndarray
     instance: np.ndarray
     corpus: np.ndarray
-    room: int
     block_price: np.ndarray
     scale: np.ndarray
     loss: float
