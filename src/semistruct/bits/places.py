@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from semistruct.batch import SequenceBatch, starts
-from semistruct.bits import bits_kernels as kernels
+from semistruct.bits.bits_kernels import UNLIMITED, BitTables
 from semistruct.chain.inference import ChainWeights, scorer_of
+from semistruct.core import kernels
 from semistruct.errors import ParameterError
 from semistruct.rules import Rules
 from semistruct.rules.base import Rule, Term
@@ -22,7 +23,6 @@ from semistruct.rules.vocabulary.function import Measured
 from semistruct.search.best import PIECE, tracked
 from semistruct.threads import spread
 
-UNLIMITED = kernels.UNLIMITED
 WIDTHS = (4, 32)  # of the beam; a wider one costs more than the few better labellings it finds are worth
 
 
@@ -35,7 +35,7 @@ class Bits:
 
     batch: SequenceBatch
     which: np.ndarray
-    tables: kernels.BitTables
+    tables: BitTables
 
     @classmethod
     def of(cls, batch: SequenceBatch, rules: RuleTables, which: np.ndarray) -> Bits:
@@ -58,7 +58,7 @@ class Bits:
         return cls(
             batch,
             which,
-            kernels.BitTables(
+            BitTables(
                 start=starts(sizes),
                 events=events,
                 token_bits=token_bits,

@@ -19,13 +19,23 @@ lowers the dual, and is exact where v_k < 1.  The duality gap is  sum_i C_i (max
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from semistruct.bits.hinge_kernels import Auxiliary, find_bit_violators, improve_bits
 from semistruct.bits.places import Bits
+from semistruct.core import kernels
 from semistruct.search.best import PIECE
 from semistruct.solvers.sdm import MAX_PAIRS, DualState, Problem, Workbench
 from semistruct.threads import spread
+
+
+class Auxiliary(NamedTuple):
+    """mu, v, one per bit, and what it adds to R_j, one per sequence."""
+
+    mu: float
+    v: np.ndarray
+    fixed: np.ndarray
 
 
 class RuleWorkbench(Workbench):
@@ -45,16 +55,16 @@ class RuleWorkbench(Workbench):
 
     def sweep(self, which: np.ndarray) -> None:
         super().sweep(which[~self.ruled[which]])
-        improve_bits(
+        kernels.improve_bits(
             which[self.ruled[which]], self.rows, self.goal, self.state.sets, self.w, self.bits.tables, self.aux,
-            (self.inner_tol, MAX_PAIRS, self.apart),
+            self.inner_tol, MAX_PAIRS, self.apart,
         )  # fmt: skip
 
     def look(self, which: np.ndarray) -> np.ndarray:
         super().look(which[~self.ruled[which]])
         spread(
-            find_bit_violators, which[self.ruled[which]], self.rows, self.goal, self.state.sets, self.w,
-            self.bits.tables, (self.hinge, self.mean, self.found), self.aux, n_jobs=self.n_jobs, piece=PIECE,
+            kernels.find_bit_violators, which[self.ruled[which]], self.rows, self.goal, self.state.sets, self.w,
+            self.bits.tables, self.hinge, self.mean, self.found, self.aux, n_jobs=self.n_jobs, piece=PIECE,
         )  # fmt: skip
         return self.problem.weight[which] * (self.hinge[which] - self.mean[which])
 
