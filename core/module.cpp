@@ -5,12 +5,15 @@
 
 #include "bind.hpp"
 #include "bit_hinge.hpp"
+#include "covariance.hpp"
 #include "dual.hpp"
 #include "events.hpp"
 #include "features.hpp"
-#include "multiclass.hpp"
 #include "k_best.hpp"
 #include "margins.hpp"
+#include "multiclass.hpp"
+#include "names.hpp"
+#include "online.hpp"
 #include "sequences.hpp"
 #include "spans.hpp"
 
@@ -36,6 +39,16 @@ SEMISTRUCT_FIELDS(Current, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s)
 SEMISTRUCT_FIELDS(Prefixes, s, s)
 SEMISTRUCT_FIELDS(Bits, s, s, s, s, s, s, s, s, s, s)
 SEMISTRUCT_FIELDS(Auxiliary, s, s, s)
+SEMISTRUCT_FIELDS(InstanceRows, s, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Field, s, s, s, s)
+SEMISTRUCT_FIELDS(Problem, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Projected, s, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(OnlineWeights, s, s, s)
+SEMISTRUCT_FIELDS(CorpusRows, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Course, s, s, s, s, s, s, s)
+SEMISTRUCT_FIELDS(Places, s, s, s)
+SEMISTRUCT_FIELDS(WordRows, s, s, s)
+SEMISTRUCT_FIELDS(TemplateRows, s, s)
 }  // namespace semistruct::bind
 
 namespace {
@@ -147,4 +160,14 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
   define(m, "value_of_sequences", "which, scorer, bits, price, path, value", value_of_sequences);
   define(m, "find_bit_violators", "which, rows, goal, sets, w, bits, hinge, mean, found, aux", find_bit_violators);
   define(m, "improve_bits", "which, rows, goal, sets, w, bits, aux, tol, max_pairs, apart", improve_bits);
+
+  // expectations
+  define(m, "project_sequences", "pieces, bounds, field, problem, weight, found", project_sequences);
+  define(m, "best_sequences", "which, field, problem, multiplier, n_terms, labels", best_sequences);
+  define(m, "covary", "pieces, bounds, field, costs, marginal, steps", covary);
+  define(m, "learn_online", "course, field, weights, problem, corpus, multiplier, shared", learn_online);
+  // names
+  define(m, "enter_names", "text, n, slots", enter_names);
+  define(m, "look_up_names", "text, sizes, slots, known, counts, rows", look_up_names);
+  define(m, "gather_features", "places, words, templates, most, counts, out", gather_features);
 }

@@ -8,7 +8,8 @@ import numpy as np
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
-from semistruct.expectations.online_kernels import CorpusRows, Course, learn_online
+from semistruct.core import kernels
+from semistruct.expectations.online_kernels import CorpusRows, Course
 from semistruct.expectations.projection import Multipliers, Projection, Projector, instance_rows
 from semistruct.expectations.projection_kernels import Field, Problem
 from semistruct.rules.tables import Costs, shifted
@@ -45,9 +46,10 @@ class OnlineLearner:
         order = np.random.default_rng(seed).permutation(len(self.batch))
         multipliers = Multipliers(projection.multipliers.instance.copy(), projection.multipliers.corpus.copy())
         unit = 1.0 / np.sqrt(rows.slack + np.abs(rows.a) @ projection.expected.sum(axis=0) + 1.0)
+        scorer = scorer_of(self.batch, new)
         arrays = (
-            Field(scorer_of(self.batch, new), costs, 1.0, known),
-            new.trans,
+            Field(scorer, costs, 1.0, known),
+            (scorer.tokens, new.trans, scorer.step),
             Problem(events, instance_rows(expectations), 1.0, projector.tol, projector.rounds),
             CorpusRows(rows.a, rows.bound, rows.slack, low=rows.low, high=rows.high, unit=unit),
             multipliers.instance,
@@ -56,5 +58,5 @@ class OnlineLearner:
         n, n_fixed = len(self.batch), len(self.batch) - len(projector.batch)
         for first in range(0, n, PIECE):
             part = order[first : first + PIECE]
-            learn_online(Course(part, n, n_fixed, self.labels, self.weight, self.eta, seen + first), *arrays)
+            kernels.learn_online(Course(part, n, n_fixed, self.labels, self.weight, self.eta, seen + first), *arrays)
         return new, multipliers

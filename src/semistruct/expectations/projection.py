@@ -18,14 +18,8 @@ import numpy as np
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
 from semistruct.chain.posterior import PIECES, over_pieces
-from semistruct.expectations.projection_kernels import (
-    Field,
-    InstanceRows,
-    Problem,
-    Projected,
-    best_sequences,
-    project_sequences,
-)
+from semistruct.core import kernels
+from semistruct.expectations.projection_kernels import Field, InstanceRows, Problem, Projected
 from semistruct.expectations.rows import Expectations, Rows
 from semistruct.solvers.lbfgs import minimise
 from semistruct.threads import spread
@@ -101,7 +95,7 @@ class Projector:
         labels, n_terms = np.empty(self.batch.n_tokens, np.int16), self.expectations.tables.n_terms
         field, problem = dual.field(multipliers.corpus), dual.problem(0)
         spread(
-            best_sequences, np.arange(len(self.batch)), field, problem, multipliers.instance, n_terms, labels,
+            kernels.best_sequences, np.arange(len(self.batch)), field, problem, multipliers.instance, n_terms, labels,
             n_jobs=self.n_jobs,
         )  # fmt: skip
         return labels
@@ -139,7 +133,7 @@ class _Dual:
         )  # fmt: skip
         field, problem = self.field(start.corpus), self.problem(rounds)
         args = n, field, problem, self.weight, found
-        over_pieces(project_sequences, *args, n_jobs=self.projector.n_jobs, at_once=1)
+        over_pieces(kernels.project_sequences, *args, n_jobs=self.projector.n_jobs, at_once=1)
         return Projection(
             multipliers=Multipliers(found.multiplier, start.corpus),
             marginal=found.marginal,

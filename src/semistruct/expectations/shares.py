@@ -15,8 +15,8 @@ import numpy as np
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
 from semistruct.chain.posterior import PIECES, over_pieces, summed_steps
+from semistruct.core import kernels
 from semistruct.errors import ParameterError
-from semistruct.expectations.covariance_kernels import covary
 from semistruct.expectations.projection import Projector
 from semistruct.expectations.projection_kernels import Field
 from semistruct.expectations.rows import Expectations
@@ -74,7 +74,7 @@ class Shares:
         marginal, steps = np.empty((self.batch.n_tokens, Y)), np.zeros((PIECES, *chain.trans.shape))
         costs, nothing = tables.costs(price), tables.costs(np.zeros(tables.n_terms))
         field = Field(scorer_of(self.batch, chain), nothing, 1.0, NOWHERE)
-        over_pieces(covary, len(self.batch), field, costs, marginal, steps, n_jobs=self.n_jobs)
+        over_pieces(kernels.covary, len(self.batch), field, costs, marginal, steps, n_jobs=self.n_jobs)
         return self.columns.gather(marginal), summed_steps(steps.sum(axis=0))
 
     def told(self, before: ChainWeights, after: ChainWeights) -> list[dict[str, Any]]:

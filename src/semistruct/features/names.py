@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from semistruct.features.name_kernels import SLOT, enter, look_up
+from semistruct.core import kernels
+from semistruct.features.name_kernels import SLOT
 
 AT_ONCE = 2000  # tokens: their text stays in the cache of the processor
 MOST = 1000  # names of a token: the time to sort them grows with the square of their number
@@ -26,11 +27,11 @@ class NameTable:
 
     def __init__(self, names: Collection[str]) -> None:
         self.n = len(names)
-        self._known = _words(names)
+        self._known = _text(names)
         self._slots = np.zeros(1 << (2 * self.n).bit_length(), SLOT)
         self._slots["number"] = -1
         fits = len(self._known) < 2**31
-        self._whole = fits and enter(self._known, self.n, self._slots) == len(self._known) - 1
+        self._whole = fits and kernels.enter_names(self._known, self.n, self._slots) == len(self._known) - 8
 
     def blocks(self, tokens: Sequence[Collection[str]]) -> list[Block] | None:
         """The numbers of the known names of all tokens.
@@ -42,22 +43,20 @@ class NameTable:
         for first in range(0, len(tokens), AT_ONCE):
             own = tokens[first : first + AT_ONCE]
             sizes = np.fromiter(map(len, own), np.int32, len(own))
-            most = int(sizes.max())
-            if not self._whole or most > MOST:
+            if not self._whole or sizes.max() > MOST:
                 return None
             try:
-                words = _words(map(END.join, own))
+                text = _text(map(END.join, own))
             except TypeError:
                 return None
-            counts, rows, room = np.empty_like(sizes), np.empty(sizes.sum(), np.int32), np.empty(most + 7, np.int32)
-            n = look_up(words, sizes, self._slots, self._known, room, counts, rows)
+            counts, rows = np.empty_like(sizes), np.empty(sizes.sum(), np.int32)
+            n = kernels.look_up_names(text, sizes, self._slots, self._known, counts, rows)
             if n < 0:
                 return None
             out.append(Block(counts, rows[:n]))
         return out
 
 
-def _words(names: Iterable[str]) -> np.ndarray:
-    """The text of the names as `name_kernels` reads it."""
-    text = (END.join(names) + 9 * END).encode("utf-8", "surrogatepass")
-    return np.ndarray(len(text) - 7, np.uint64, text, strides=(1,))
+def _text(names: Iterable[str]) -> bytes:
+    """The names as the kernels read them."""
+    return (END.join(names) + 9 * END).encode("utf-8", "surrogatepass")

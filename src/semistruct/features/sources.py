@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from semistruct.batch import starts
+from semistruct.core import kernels
 from semistruct.features.functions import called
 from semistruct.features.memory import Memory
-from semistruct.features.name_kernels import gather
 from semistruct.features.names import Block
 from semistruct.features.own import Dense, Entries, Gathered, Lookup
 from semistruct.features.sequences import SequenceTemplate
@@ -132,17 +132,16 @@ class Templated:
         firsts = np.array([at.first for at in words]).reshape(len(words), len(by_word.sizes) + 1)
         firsts += starts(firsts[:, -1])[:-1, None]
         own = np.concatenate([np.empty(0, np.int32), *(at.rows for at in words)], dtype=np.int32, casting="same_kind")
-        most = sum(int(at.sizes.max(initial=0)) for at in words)
+        most_words = sum(int(at.sizes.max(initial=0)) for at in words)
         for block, *found in zip(text.blocks(BLOCK), *by_template, strict=True):
             sizes = np.array([one.sizes for one in found], np.int32).reshape(len(found), len(block.word))
-            ends = starts(sizes.sum(axis=1))
             numbers = np.concatenate([np.empty(0, np.int32), *(one.numbers for one in found)])
             known = np.where(numbers < 0, -1, rows.first[numbers]).astype(np.int32)
-            room = np.empty(most + int(sizes.sum(axis=0).max(initial=0)) + 7, np.int32)
+            most = most_words + int(sizes.sum(axis=0).max(initial=0))
             total = sum(int(at.sizes[block.word].sum()) for at in words) + len(numbers)
             counts, out = np.empty(len(block.word), np.int32), np.empty(total, np.int32)
             places = block.word, block.before, block.behind
-            n = gather(places, offsets, firsts, own, sizes, ends, known, room, counts, out)
+            n = kernels.gather_features(places, (offsets, firsts, own), (sizes, known), most, counts, out)
             yield Block(counts, out[:n])
 
     def _new_words(self, distinct: Iterable[Any], look: Lookup) -> _Names:
