@@ -14,6 +14,7 @@ inline void covary(Reads<Index> pieces, Reads<Index> bounds, const Field& field,
                    View<double, 2> marginal, View<double, 4> steps) {
   const Index Y = field.scorer.n_labels();
   LatticeRoom lattices;
+  FactorRoom factors;
   SumRoom sums;
   Room<double, 2> before_room, after_room;
   Room<double, 3> pair_room;
@@ -27,7 +28,7 @@ inline void covary(Reads<Index> pieces, Reads<Index> bounds, const Field& field,
       View<double, 3> pair = pair_room.filled(0.0, T, Y, Y);  // p(y_{t-1} = y, y_t = z)
       View<Index> place = place_room.of(T);
       std::iota(place.begin(), place.end(), Index{0});
-      sum_product(lattice.unary, lattice.step, lattice.factors, lattice.group, place, {own, pair}, sums);
+      sum_product(lattice.unary, lattice.step, factors.of(lattice.step), lattice.group, place, {own, pair}, sums);
       const auto at_token = [&](Index t) { return costs.token.row(costs.token_class(a + t)); };
       const auto at_step = [&](Index t) { return costs.step.row(costs.step_class(a + t)); };
 

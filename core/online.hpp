@@ -78,6 +78,7 @@ inline void learn_online(const Course& course, const Field& field, const OnlineW
   const double n = static_cast<double>(course.n);
   const Field free{scorer, field.costs, field.scale, {}};
   LatticeRoom free_room, known_room;
+  FactorRoom factors;
   SequenceSolver solver(problem);
   SumRoom sums;
   Room<double, 2> p_room, q_room;
@@ -90,7 +91,7 @@ inline void learn_online(const Course& course, const Field& field, const OnlineW
     const Index a = lattice.first, T = lattice.group.size(), G = lattice.n_groups();
     const Expectation p{p_room.of(T, Y), p_steps_room.filled(0.0, G, Y, Y)};
     const Expectation q{q_room.filled(0.0, T, Y), q_steps_room.filled(0.0, G, Y, Y)};
-    sum_product(lattice.unary, lattice.step, lattice.factors, lattice.group, lattice.group, p, sums);
+    sum_product(lattice.unary, lattice.step, factors.of(lattice.step), lattice.group, lattice.group, p, sums);
     if (i < course.n_fixed) {
       for (Index t = 0; t < T; ++t) {
         q.marginal(t, course.goal(a + t)) = 1.0;

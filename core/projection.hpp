@@ -52,7 +52,6 @@ struct Lattice {
   View<Index> group;      // (T,) of the step into a position
   View<Index> kind, cls;  // (G,)
   View<double, 3> step;   // (G, Y, Y)
-  Factors factors;
 
   Index n_groups() const { return step.shape[0]; }
 };
@@ -83,26 +82,42 @@ class LatticeRoom {
       if (number < 0) number = G++;
       group(t) = number;
     }
-    View<double, 3> step = step_.of(G, Y, Y), factor = factor_.of(G, Y, Y), back = back_.of(G, Y, Y);
-    View<double> top = top_.of(G);
+    View<double, 3> step = step_.of(G, Y, Y);
     for (Index g = 0; g < G; ++g)
       for (Index y = 0; y < Y; ++y)
         for (Index z = 0; z < Y; ++z)
           step(g, y, z) = field.scale * (scorer.step(kind(g), y, z) - costs.step(cls(g), y, z));
-    factors_of(step, factor, back, top);
-    return {a, unary, group, kind.slice(0, G), cls.slice(0, G), step, {factor, back, top}};
+    return {a, unary, group, kind.slice(0, G), cls.slice(0, G), step};
   }
 
  private:
   Room<double, 2> unary_;
-  Room<double, 3> step_, factor_, back_;
-  Room<double> top_;
+  Room<double, 3> step_;
   Room<Index> group_, kind_, class_, seen_;
+};
+
+/// Memory for the factors of one lattice after the other.
+class FactorRoom {
+ public:
+  View<double, 3> factor, back;
+  View<double> top;
+
+  Factors of(Tables step) {
+    const auto [G, Y, Z] = step.shape;
+    factor = factor_.of(G, Y, Z), back = back_.of(G, Y, Z), top = top_.of(G);
+    factors_of(step, factor, back, top);
+    return {factor, back, top};
+  }
+
+ private:
+  Room<double, 3> factor_, back_;
+  Room<double> top_;
 };
 
 /// An event of a term in an array: at(t, y) of a token, at(g, y, z) of a step, as if the array had one axis.
 struct LatticeEvent {
   Index term, at, turned;  // turned: at(g, z, y)
+  double before;           // what is in the array if the event has no price
 };
 
 /// The events that labels and steps of a lattice can have.
@@ -112,7 +127,7 @@ struct LatticeEvents {
   void find(const Lattice& lattice, const Events& events) {
     const auto [T, Y] = lattice.unary.shape;
     const auto enter = [&](std::vector<LatticeEvent>& to, Index cell, Index at, Index turned) {
-      events.each(cell, [&](const Entry& e) { to.push_back({e.term, at, turned}); });
+      events.each(cell, [&](const Entry& e) { to.push_back({e.term, at, turned, 0.0}); });
     };
     tokens.clear(), steps.clear();
     for (Index t = 0; t < T; ++t)
@@ -138,12 +153,16 @@ class PricedLattice {
  public:
   /// Take a lattice, which must hold as long as it is used.
   void take(const Lattice& lattice, const Events& events) {
-    const auto [G, Y, Z] = lattice.step.shape;
     lattice_ = lattice;
     events_.find(lattice, events);
-    unary_ = copied(lattice.unary, unary_room_.of(lattice.unary.shape[0], Y));
-    factor_ = copied(lattice.factors.factor, factor_room_.of(G, Y, Z));
-    back_ = copied(lattice.factors.back, back_room_.of(G, Y, Z));
+    unary_ = copied(lattice.unary, unary_room_.of(lattice.unary.shape[0], lattice.unary.shape[1]));
+    for (LatticeEvent& e : events_.tokens) e.before = unary_.data[e.at];
+  }
+
+  /// Get ready for `expect`.
+  void make_factors() {
+    factors_.of(lattice_.step);
+    for (LatticeEvent& e : events_.steps) e.before = factors_.factor.data[e.at];
   }
 
   /// log Z if every event of term k costs price(k) more; writes what is expected.
@@ -153,7 +172,7 @@ class PricedLattice {
     const Expectation own{out.marginal, out.steps};
     std::fill(out.steps.begin(), out.steps.end(), 0.0);
     const View<Index> group = lattice_.group;
-    double log_z = in_probabilities(unary_, {factor_, back_, lattice_.factors.top}, group, group, own, sums_);
+    double log_z = in_probabilities(unary_, {factors_.factor, factors_.back, factors_.top}, group, group, own, sums_);
     if (std::isnan(log_z)) log_z = in_logs(unary_, priced_steps(price, scale), group, group, own, sums_);
     fill(out.counts, 0.0);
     for (const LatticeEvent& e : events_.tokens) out.counts(e.term) += out.marginal.data[e.at];
@@ -175,15 +194,16 @@ class PricedLattice {
     return to;
   }
   void price_labels(Reads<double> price, double scale) {
-    for (const LatticeEvent& e : events_.tokens) unary_.data[e.at] = lattice_.unary.data[e.at];
+    for (const LatticeEvent& e : events_.tokens) unary_.data[e.at] = e.before;
     for (const LatticeEvent& e : events_.tokens) unary_.data[e.at] -= scale * price(e.term);
   }
   void price_factors(Reads<double> price, double scale) {
     View<double> much = much_room_.of(price.size());
     for (Index k = 0; k < price.size(); ++k) much(k) = price(k) != 0.0 ? std::exp(-scale * price(k)) : 1.0;
-    for (const LatticeEvent& e : events_.steps) factor_.data[e.at] = lattice_.factors.factor.data[e.at];
-    for (const LatticeEvent& e : events_.steps) factor_.data[e.at] *= much(e.term);
-    for (const LatticeEvent& e : events_.steps) back_.data[e.turned] = factor_.data[e.at];
+    double *factor = factors_.factor.data, *back = factors_.back.data;
+    for (const LatticeEvent& e : events_.steps) factor[e.at] = e.before;
+    for (const LatticeEvent& e : events_.steps) factor[e.at] *= much(e.term);
+    for (const LatticeEvent& e : events_.steps) back[e.turned] = factor[e.at];
   }
   Tables priced_steps(Reads<double> price, double scale) {
     const auto [G, Y, Z] = lattice_.step.shape;
@@ -195,9 +215,9 @@ class PricedLattice {
   Lattice lattice_;
   LatticeEvents events_;
   View<double, 2> unary_;
-  View<double, 3> factor_, back_;
+  FactorRoom factors_;
   Room<double, 2> unary_room_, best_room_;
-  Room<double, 3> factor_room_, back_room_, step_room_;
+  Room<double, 3> step_room_;
   Room<double> much_room_;
   SumRoom sums_;
 };
@@ -228,6 +248,7 @@ class SequenceSolver {
       return value;
     };
     priced_.take(lattice, problem_.events);
+    priced_.make_factors();
     const Minimum found = minimise(f, {rows.low, rows.high}, problem_.tol, problem_.rounds, x, bfgs_);
     return {found.value, log_z, found.residual};
   }
