@@ -116,29 +116,44 @@ class FactorRoom {
 
 /// An event of a term in an array: at(t, y) of a token, at(g, y, z) of a step, as if the array had one axis.
 struct LatticeEvent {
-  Index term, at, turned;  // turned: at(g, z, y)
-  double before;           // what is in the array if the event has no price
+  std::int32_t term, at, turned;  // turned: at(g, z, y)
+  double before;                  // what is in the array if the event has no price
 };
 
 /// The events that labels and steps of a lattice can have.
-struct LatticeEvents {
-  std::vector<LatticeEvent> tokens, steps;
+class LatticeEvents {
+ public:
+  View<LatticeEvent> tokens, steps;
 
   void find(const Lattice& lattice, const Events& events) {
     const auto [T, Y] = lattice.unary.shape;
-    const auto enter = [&](std::vector<LatticeEvent>& to, Index cell, Index at, Index turned) {
-      events.each(cell, [&](const Entry& e) { to.push_back({e.term, at, turned, 0.0}); });
-    };
-    tokens.clear(), steps.clear();
-    for (Index t = 0; t < T; ++t)
-      for (Index y = 0; y < Y; ++y) enter(tokens, events.cell_of_token(lattice.first + t) + y, t * Y + y, 0);
     const Index start = events.cell_of_steps(events.step_class(lattice.first)) + Y * Y;
-    for (Index y = 0; y < Y; ++y) enter(tokens, start + y, y, 0);
+    const auto size = [&](Index cell, Index n) { return events.ptr(cell + n) - events.ptr(cell); };
+    Index n_tokens = size(start, Y), n_steps = 0;
+    for (Index t = 0; t < T; ++t) n_tokens += size(events.cell_of_token(lattice.first + t), Y);
+    for (Index cls : lattice.cls) n_steps += size(events.cell_of_steps(cls), Y * Y);
+    tokens = tokens_.of(n_tokens), steps = steps_.of(n_steps);
+
+    LatticeEvent* next = tokens.begin();
+    const auto enter = [&](Index cell, Index at, Index turned) {
+      events.each(cell, [&](const Entry& e) {
+        next->term = static_cast<std::int32_t>(e.term);
+        next->at = static_cast<std::int32_t>(at), next->turned = static_cast<std::int32_t>(turned);
+        ++next;
+      });
+    };
+    for (Index t = 0; t < T; ++t)
+      for (Index y = 0; y < Y; ++y) enter(events.cell_of_token(lattice.first + t) + y, t * Y + y, 0);
+    for (Index y = 0; y < Y; ++y) enter(start + y, y, 0);
+    next = steps.begin();
     for (Index g = 0; g < lattice.n_groups(); ++g)
       for (Index y = 0; y < Y; ++y)
         for (Index z = 0; z < Y; ++z)
-          enter(steps, events.cell_of_steps(lattice.cls(g)) + y * Y + z, (g * Y + y) * Y + z, (g * Y + z) * Y + y);
+          enter(events.cell_of_steps(lattice.cls(g)) + y * Y + z, (g * Y + y) * Y + z, (g * Y + z) * Y + y);
   }
+
+ private:
+  Room<LatticeEvent> tokens_, steps_;
 };
 
 /// What is expected of one sequence: labels and steps (by groups), and counts (K,) of all terms.
