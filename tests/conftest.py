@@ -6,7 +6,6 @@ import pytest
 from hypothesis import settings
 
 from semistruct.cli import main
-from semistruct.cli.compiling import TEXT
 from semistruct.fitting import crossing
 from semistruct.fitting.labeller import SequenceLabeller
 
@@ -24,7 +23,7 @@ def interruptible():
 
 @pytest.fixture
 def run(capsys):
-    """run(*arguments) gives (exit code, standard output, standard error), whether kernels were compiled or not."""
+    """run(*arguments) gives (exit code, standard output, standard error)."""
 
     def call(*args):
         capsys.readouterr()
@@ -34,7 +33,7 @@ def run(capsys):
         except SystemExit as done:
             code = done.code or 0
         captured = capsys.readouterr()
-        return code, captured.out, captured.err.replace(f"semistruct: {TEXT} (some seconds)\n", "")
+        return code, captured.out, captured.err
 
     return call
 

@@ -198,7 +198,7 @@ def test_long_sequences_make_small_chunks(monkeypatch):
 
 def test_a_full_disk_leaves_nothing(place):
     script = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)); " + MANY
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_DISABLE_JIT": "1"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-c", script, "predict", "m", "a.txt", "-o", "out", "--jobs", "1"], env=environment,
         capture_output=True, text=True, check=False,

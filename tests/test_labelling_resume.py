@@ -274,7 +274,7 @@ def test_a_part_that_another_process_writes(place, run, monkeypatch):
 
 def test_a_full_disk_keeps_what_is_done(place, run):
     script = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)); " + SLOW.replace("20", "4")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_DISABLE_JIT": "1"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-c", script, *COMMAND, "--jobs", "1"], env=environment, capture_output=True, text=True,
         check=False,

@@ -21,7 +21,7 @@ from semistruct.features.registry import SEQUENCES, STEPS, TABLES, WORDS
 from semistruct.features.templates import SETS
 from semistruct.rules.files import shipped
 
-HEAVY = {"numba", "sklearn", "scipy", "matplotlib"}
+HEAVY = {"sklearn", "scipy", "matplotlib"}
 OF_EXTRAS = ("semistruct.work.app", "semistruct.work.routes")
 MODULES = sorted(
     module.name

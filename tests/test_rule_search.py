@@ -15,7 +15,7 @@ from rule_strategies import EVERY_KIND
 from semistruct.batch import UNKNOWN
 from semistruct.core import kernels
 from semistruct.search.best import Aim, find_best, growing_widths, scoring_of, tracked
-from semistruct.search.prefix_kernels import PREFIX, Bound, Prefixes, Scores
+from semistruct.search.records import PREFIX, Bound, Prefixes, Scores
 from strategies import seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])

@@ -20,8 +20,7 @@ from semistruct.fitting.state import State
 from semistruct.rules.events import blocks
 from semistruct.switching import matching as switching
 from semistruct.switching.matching import Matcher, change_points
-from semistruct.switching.span_kernels import MOST, REACH, SWAP, Current
-from semistruct.switching.switch_kernels import LEAST
+from semistruct.switching.records import LEAST, MOST, REACH, SWAP, Current
 from strategies import random_batch, seeds
 from vocabulary_strategies import length_less_changes, marks_of_capitals
 

@@ -48,6 +48,3 @@ class Progress:
 
 
 Watch = Callable[[Progress], None]
-
-compile_watchers: list[Callable[[bool], None]] = []
-"""Called with True when the compilation of a kernel begins, and with False when it ends."""

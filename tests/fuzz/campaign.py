@@ -28,7 +28,7 @@ from semistruct.errors import SemistructError
 
 LONGEST = 1000  # characters of a message
 SHRINKING = 20.0  # seconds
-PREPARATION = 300.0  # seconds for compiling kernels
+PREPARATION = 300.0  # seconds for what a part prepares
 GRACE = 30.0  # seconds more than an input may take, after which its process is ended
 ROUND = (10, 1000)  # inputs of the first round, and of the longest one
 

@@ -1,4 +1,4 @@
-"""Rules as bits, one per place a rule speaks of: 1 where a labelling obeys it; see `bits_kernels`."""
+"""Rules as bits, one per place a rule speaks of: 1 where a labelling obeys it; see `core/bits.hpp`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from semistruct.batch import SequenceBatch, starts
-from semistruct.bits.bits_kernels import UNLIMITED, BitTables
+from semistruct.bits.records import UNLIMITED, BitTables
 from semistruct.chain.inference import ChainWeights, scorer_of
 from semistruct.core import kernels
 from semistruct.errors import ParameterError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from semistruct.batch import SequenceBatch
-from semistruct.chain.kernels import Scorer
+from semistruct.chain.records import Scorer
 from semistruct.core import kernels
 from semistruct.errors import DataError
 from semistruct.threads import spread

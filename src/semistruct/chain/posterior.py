@@ -9,7 +9,7 @@ import numpy as np
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
-from semistruct.chain.kernels import Factors
+from semistruct.chain.records import Factors
 from semistruct.core import kernels
 from semistruct.threads import spread
 

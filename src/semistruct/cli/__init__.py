@@ -31,10 +31,9 @@ def main(argv: list[str] | None = None) -> None:
 
 def _run(argv: list[str] | None) -> None:
     from semistruct.cli.app import app
-    from semistruct.cli.compiling import telling
-    from semistruct.cli.ending import prompt_end, watched_output
+    from semistruct.cli.ending import watched_output
 
-    with warnings.catch_warnings(), few_collections(), telling() as teller, prompt_end(lambda: teller.depth > 0):
+    with warnings.catch_warnings(), few_collections():
         warnings.showwarning = _tell
         with watched_output():
             app(argv, prog_name="semistruct")

@@ -13,7 +13,6 @@ from semistruct.corpus import Example
 from semistruct.engines.cluster import in_order_on
 from semistruct.errors import RuleWarning, UncertainWarning
 from semistruct.processes import in_order
-from semistruct.warming import warming
 
 Placed = tuple[str, Example]
 """The name of a file, and a sequence in it."""
@@ -51,12 +50,11 @@ def answered(
 ) -> Generator[list[tuple[Example, Any]]]:
     """The sequences of each chunk with what was found for them; `told` hears the warnings, in order."""
     parts = ((chunk, [example.tokens for _, example in chunk]) for chunk in chunks)
-    with warming(*(() if ask.obeyed is None else ("search",))):
-        if obeying.engine is None:
-            found = in_order(ask, parts, 1 if ask.wanted.corpus else obeying.jobs, ask.on_one_core())
-        else:
-            found = in_order_on(obeying.engine, ask.on_one_core(), parts)
-        for chunk, answers in found:
-            told.tell(answers.warnings, [example.where(source) for source, example in chunk])
-            yield [(example, one) for (_, example), one in zip(chunk, answers.found, strict=True)]
+    if obeying.engine is None:
+        found = in_order(ask, parts, 1 if ask.wanted.corpus else obeying.jobs, ask.on_one_core())
+    else:
+        found = in_order_on(obeying.engine, ask.on_one_core(), parts)
+    for chunk, answers in found:
+        told.tell(answers.warnings, [example.where(source) for source, example in chunk])
+        yield [(example, one) for (_, example), one in zip(chunk, answers.found, strict=True)]
     told.sum_up()

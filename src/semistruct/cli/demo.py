@@ -18,7 +18,6 @@ from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.methods.ssvm import SSVM
 from semistruct.report.plots import learning_curve
 from semistruct.rules import Rules
-from semistruct.warming import warming
 
 SIZES, DRAWS, N_TEST, N_POOL = (5, 20, 80), 2, 200, 200
 COLOURS = {
@@ -36,7 +35,6 @@ def run(folder: Path, seed: int, jobs: int | None) -> None:
         f"Synthetic data: a few labelled references, a pool of {N_POOL} without labels, and the rules for references\n"
         f"that come with semistruct; {DRAWS} draws of each size, scored on {N_TEST} other references."
     )
-    console.print("The first fit compiles the kernels; this happens once and takes some seconds.\n")
     rules, test = Rules.from_file("citations"), make_citations(N_TEST, seed=seed + 1000)
     supervised = SSVM(rules=rules, n_jobs=jobs)
     annealed = AnnealedSSVM(rules=rules, schedule=[1.0, 10.0], rounds=2, n_jobs=jobs)
@@ -54,7 +52,7 @@ def run(folder: Path, seed: int, jobs: int | None) -> None:
             few, pool = data.examples[:size], data.tokens[size:]
             X, y = [e.tokens for e in few], [e.labels for e in few]
             doing = f"{size} labelled references, draw {draw + 1} of {DRAWS}"
-            with status_line(doing), warming("search"), warnings.catch_warnings():
+            with status_line(doing), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # about rules that one of the draws doubts: nothing to act on here
                 supervised.fit(X, y)
                 scores["labels"].append(supervised.score(test.tokens, test.labels, rules=False))

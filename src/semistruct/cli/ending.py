@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
-from threading import Thread, current_thread, main_thread
+from threading import current_thread
 from typing import Any, TextIO, cast
 
 import typer
 from typer.core import TyperGroup
 
-from semistruct.cli.leaving import INTERRUPTED, answered, leave
+from semistruct.cli.leaving import INTERRUPTED
 from semistruct.errors import DataError
 from semistruct.files import reason
-
-GRACE = 0.3  # seconds in which a command should end by itself
 
 
 class Commands(TyperGroup):
@@ -32,7 +28,6 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as err:
             print(f"semistruct: interrupted, {str(err) or 'nothing was written'}", file=sys.stderr)
-            answered.set()
             raise typer.Exit(INTERRUPTED) from None
 
 
@@ -61,36 +56,6 @@ class _Output:
             if isinstance(err, BrokenPipeError):
                 raise SystemExit(0) from None
             raise DataError.at("<stdout>", None, f"cannot write: {reason(err)}") from None
-
-
-@contextmanager
-def prompt_end(is_compiling: Callable[[], bool]) -> Iterator[None]:
-    """End soon after an interruption even while functions are compiled, which takes seconds and cannot be stopped.
-
-    Python acts on a signal only when LLVM is done, but has it written to a pipe at once.
-    """
-    if current_thread() is not main_thread():
-        yield
-        return
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-    Thread(target=_watch, args=(reader, is_compiling), daemon=True).start()
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(before)
-        os.close(writer)
-
-
-def _watch(reader: int, is_compiling: Callable[[], bool]) -> None:
-    while got := os.read(reader, 1):
-        if got[0] != signal.SIGINT:
-            continue
-        time.sleep(GRACE)
-        if is_compiling():
-            leave("interrupted while compiling")
-    os.close(reader)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event, current_thread, main_thread
+from threading import current_thread, main_thread
 from types import FrameType
 from typing import NoReturn
 
@@ -16,17 +16,13 @@ from semistruct import files
 INTERRUPTED = 130
 IMPORTING = "<frozen importlib"  # where the code of imports is
 
-answered = Event()
-"""Whether an interrupted command has said so."""
-
 
 def leave(words: str) -> NoReturn:
-    """End this process, with a sentence unless it has said one; nothing half-written stays behind."""
+    """End this process with a sentence; nothing half-written stays behind."""
     files.abandon()
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[2K\x1b[?25h")  # clears what shows progress, and shows the cursor
-    if not answered.is_set():
-        print(f"semistruct: {words}", file=sys.stderr, flush=True)
+    print(f"semistruct: {words}", file=sys.stderr, flush=True)
     os._exit(INTERRUPTED)
 
 

@@ -23,7 +23,6 @@ from semistruct.fitting.runs import is_kept
 from semistruct.looks import Look
 from semistruct.methods import METHODS
 from semistruct.metrics import METRICS
-from semistruct.warming import PARTS, warming
 
 BEFORE = ("rule", "before", "after")  # columns of tables in the report
 STARTS = {"labels": "supervised", "rules": "rule-based"}  # of a path, in words
@@ -95,9 +94,7 @@ def train(
     for corpus in filter(None, (*data.pools, data.dev)):
         look.warn_of_difference(corpus.source, corpus.tokens)
     began = time.perf_counter()
-    may_suggest = params["rules"] is None and data.pools
-    parts = PARTS if params["rules"] or may_suggest else ()
-    with watching(quiet) as watch, warnings.catch_warnings(), warming(*parts):
+    with watching(quiet) as watch, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "interrupted")  # `end` says more
         warnings.filterwarnings("ignore", ".* dev sequences are also")  # so do notices
         estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)

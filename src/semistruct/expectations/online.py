@@ -9,9 +9,8 @@ import numpy as np
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
 from semistruct.core import kernels
-from semistruct.expectations.online_kernels import CorpusRows, Course
 from semistruct.expectations.projection import Multipliers, Projection, Projector, instance_rows
-from semistruct.expectations.projection_kernels import Field, Problem
+from semistruct.expectations.records import CorpusRows, Course, Field, Problem
 from semistruct.rules.tables import Costs, shifted
 
 PIECE = 32  # steps that are made without looking whether to stop

@@ -19,7 +19,7 @@ from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
 from semistruct.chain.posterior import PIECES, over_pieces
 from semistruct.core import kernels
-from semistruct.expectations.projection_kernels import Field, InstanceRows, Problem, Projected
+from semistruct.expectations.records import Field, InstanceRows, Problem, Projected
 from semistruct.expectations.rows import Expectations, Rows
 from semistruct.solvers.lbfgs import minimise
 from semistruct.threads import spread

@@ -18,8 +18,8 @@ import numpy as np
 
 from semistruct.errors import ParameterError
 from semistruct.rules.base import Term
-from semistruct.rules.event_kernels import ITSELF, PER_SEQUENCE, PER_TOKEN
 from semistruct.rules.events import StepEvent, TokenEvent
+from semistruct.rules.records import ITSELF, PER_SEQUENCE, PER_TOKEN
 from semistruct.rules.tables import RuleTables
 
 LARGEST = 1e4  # multiplier of a hard rule: exp(-LARGEST) is 0

@@ -18,9 +18,9 @@ from semistruct.chain.posterior import PIECES, over_pieces, summed_steps
 from semistruct.core import kernels
 from semistruct.errors import ParameterError
 from semistruct.expectations.projection import Projector
-from semistruct.expectations.projection_kernels import Field
+from semistruct.expectations.records import Field
 from semistruct.expectations.rows import Expectations
-from semistruct.rules.event_kernels import PER_SEQUENCE, PER_TOKEN
+from semistruct.rules.records import PER_SEQUENCE, PER_TOKEN
 from semistruct.rules.tables import RuleTables
 from semistruct.solvers.crf import Columns, Objective
 

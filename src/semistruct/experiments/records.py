@@ -82,5 +82,5 @@ class Results:
 
 def versions() -> dict[str, str]:
     """The versions of everything that may change a number."""
-    libraries = {name: version(name) for name in ("numpy", "scipy", "numba")}
+    libraries = {name: version(name) for name in ("numpy", "scipy")}
     return {"semistruct": __version__, "python": platform.python_version(), **libraries}

@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from semistruct.core import kernels
-from semistruct.features.name_kernels import SLOT
 
 AT_ONCE = 2000  # tokens: their text stays in the cache of the processor
 MOST = 1000  # names of a token: the time to sort them grows with the square of their number
 END = "\0"
+SLOT = np.dtype([("hash", np.uint64), ("number", np.int32), ("start", np.int32)])
+"""Of the table: the number of a name, -1 if the slot is free, and where the name begins."""
 
 
 class Block(NamedTuple):

@@ -14,8 +14,8 @@ from semistruct.batch import starts
 from semistruct.errors import DataError
 from semistruct.features.encoder import form_of
 from semistruct.features.words import word_of
-from semistruct.rules.event_kernels import ENTRY, NO_MARK, Events
 from semistruct.rules.events import Event
+from semistruct.rules.records import ENTRY, NO_MARK, Events
 from semistruct.rules.words import PhraseTest, RunTest, WordIndex, WordTest
 
 ANY_LENGTH = 2**31 - 1

@@ -3,7 +3,7 @@
 An event is defined twice, side by side: `places` says in plain Python where it happens, `enter` says the same to the
 kernels.  Tests compare the two on random corpora.  What happens at a single token or at a step from one
 label to the next is entered as a table of labels; what needs a longer memory (lengths, order) has loops of its own in
-`event_kernels`.
+`core/events.hpp`.
 """
 
 from __future__ import annotations

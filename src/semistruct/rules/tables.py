@@ -1,6 +1,6 @@
 """Rules compiled for some sequences: arrays that the kernels read.
 
-    Events    where the terms of the rules count something: see `event_kernels`
+    Events    where the terms of the rules count something: see `core/events.hpp`
     targets   where the counts should lie, and what it costs if they do not
     Costs     what every label and every step costs if the events of each term have a price
 
@@ -21,7 +21,8 @@ import numpy as np
 from semistruct.core import kernels
 from semistruct.rules.base import Rule, Term
 from semistruct.rules.building import Builder
-from semistruct.rules.event_kernels import (
+from semistruct.rules.events import Event, LengthEvent
+from semistruct.rules.records import (
     ALONE,
     ITSELF,
     NO_TERM,
@@ -30,7 +31,6 @@ from semistruct.rules.event_kernels import (
     TARGET,
     Events,
 )
-from semistruct.rules.events import Event, LengthEvent
 from semistruct.rules.vocabulary.function import Measured
 from semistruct.threads import spread
 

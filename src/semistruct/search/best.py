@@ -1,7 +1,7 @@
 """The best labellings under instance rules, exact where the search can be.
 
 Rules that see one token or two neighbouring labels become part of the scores; the others (blocks of a label, order,
-lengths, squared counts) are searched for, see `search_kernels`.
+lengths, squared counts) are searched for, see `core/search.hpp`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import NOWHERE, ChainWeights, scorer_of
 from semistruct.core import kernels
 from semistruct.rules.building import ANY_LENGTH
-from semistruct.rules.event_kernels import ALONE, ITSELF, NO_TERM, TARGET, Events
 from semistruct.rules.events import StartEvent
+from semistruct.rules.records import ALONE, ITSELF, NO_TERM, TARGET, Events
 from semistruct.rules.tables import RuleTables, most_hits
-from semistruct.search.prefix_kernels import LIMIT, TERM, Track
-from semistruct.search.search_kernels import GROWTH, Scoring
+from semistruct.search.records import GROWTH, LIMIT, TERM, Scoring, Track
 from semistruct.threads import spread
 
 WIDTH = 1024

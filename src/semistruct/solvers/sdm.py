@@ -31,7 +31,7 @@ from semistruct.batch import SequenceBatch, ranges, starts
 from semistruct.chain.inference import ChainWeights
 from semistruct.core import kernels
 from semistruct.progress import Progress, Watch
-from semistruct.solvers import set_kernels
+from semistruct.solvers import records
 from semistruct.threads import spread
 
 BLOCKS, LEAST = 128, 32  # a pass looks at this many blocks of examples with the same w, of no less than LEAST each
@@ -65,16 +65,16 @@ class Problem:
     cost: np.ndarray
 
     @property
-    def goal(self) -> set_kernels.Goal:
+    def goal(self) -> records.Goal:
         target, cost = self.target.astype(np.int16, copy=False), self.cost.astype(float, copy=False)
-        return set_kernels.Goal(target, cost, self.weight.astype(float, copy=False))
+        return records.Goal(target, cost, self.weight.astype(float, copy=False))
 
 
 @dataclass
 class DualState:
     """Dual variables (the working sets), the w they stand for, and the C_i they belong to."""
 
-    sets: set_kernels.Sets
+    sets: records.Sets
     chain: ChainWeights
     weight: np.ndarray
 
@@ -100,7 +100,7 @@ class DualState:
         """What `arrays` were made from; None if there are none."""
         if not arrays:
             return None
-        sets = set_kernels.Sets(*(arrays[name] for name in set_kernels.Sets._fields))
+        sets = records.Sets(*(arrays[name] for name in records.Sets._fields))
         return cls(sets, ChainWeights(arrays["tokens"], arrays["trans"]), arrays["weight"])
 
     def grow(self, full: np.ndarray) -> None:
@@ -115,18 +115,18 @@ class DualState:
         target = self.sets.labels[ranges(self.sets.label_start[:-1], problem.batch.lengths)]
         return not (np.array_equal(self.weight, problem.weight) and np.array_equal(target, problem.target))
 
-    def rebased(self, problem: Problem, rows: set_kernels.Sequences) -> DualState:
+    def rebased(self, problem: Problem, rows: records.Sequences) -> DualState:
         """A feasible start for the same examples with other targets or other C_i."""
-        sets = set_kernels.Sets(*(array.copy() for array in self.sets))
+        sets = records.Sets(*(array.copy() for array in self.sets))
         chain = ChainWeights(np.empty_like(self.chain.tokens), np.empty_like(self.chain.trans))
-        w = set_kernels.W(chain.tokens, chain.trans, np.zeros_like(chain.trans))
+        w = records.W(chain.tokens, chain.trans, np.zeros_like(chain.trans))
         kernels.rebase(rows, problem.goal, self.weight, sets, w)
         return DualState(sets, chain, problem.weight.copy())
 
 
-def _empty_sets(room: np.ndarray, lengths: np.ndarray, of_products: np.dtype[Any]) -> set_kernels.Sets:
+def _empty_sets(room: np.ndarray, lengths: np.ndarray, of_products: np.dtype[Any]) -> records.Sets:
     slot_start, label_start, gram_start = starts(room), starts(room * lengths), starts(room**2)
-    return set_kernels.Sets(
+    return records.Sets(
         room.astype(np.int64),
         np.zeros(len(room), np.int64),
         slot_start,
@@ -275,7 +275,7 @@ class Workbench:
         self.rows = _rows(problem.batch, n_jobs)
         self.state = DualState.zero(problem) if start is None else start.rebased(problem, self.rows)
         chain = self.state.chain
-        self.w = set_kernels.W(chain.tokens, chain.trans, chain.step)
+        self.w = records.W(chain.tokens, chain.trans, chain.step)
         self.found = problem.target.astype(np.int16)
         self.hinge, self.mean, self.apart = np.zeros(n), np.zeros(n), np.zeros(n)
         self.singly = n < MANY and problem.batch.n_tokens < MANY_TOKENS
@@ -285,7 +285,7 @@ class Workbench:
     def approach(self, near: ChainWeights) -> None:
         """Fill the working sets with the worst labellings for these weights, and balance them."""
         everyone, w = self.everyone, self.w
-        self.w = set_kernels.W(near.tokens, near.trans, near.step)
+        self.w = records.W(near.tokens, near.trans, near.step)
         self.look(everyone)
         self.w = w
         self._insert(everyone, np.zeros(len(self.hinge), np.bool_))
@@ -352,7 +352,7 @@ class Workbench:
 
 Bench = Callable[[Problem, DualState | None, int | None], Workbench]
 _making_rows = Lock()
-_known_rows: WeakKeyDictionary[SequenceBatch, set_kernels.Sequences] = WeakKeyDictionary()
+_known_rows: WeakKeyDictionary[SequenceBatch, records.Sequences] = WeakKeyDictionary()
 
 
 def _type_of_products(batch: SequenceBatch) -> np.dtype[Any]:
@@ -367,7 +367,7 @@ def _type_of_gram(batch: SequenceBatch) -> np.dtype[Any]:
     return _type_of_products(batch) if exact else np.dtype(np.float64)
 
 
-def _rows(batch: SequenceBatch, n_jobs: int | None) -> set_kernels.Sequences:
+def _rows(batch: SequenceBatch, n_jobs: int | None) -> records.Sequences:
     """The sequences with the products of their tokens, which are kept for as long as the batch is."""
     with _making_rows:
         if batch not in _known_rows:
@@ -375,11 +375,11 @@ def _rows(batch: SequenceBatch, n_jobs: int | None) -> set_kernels.Sequences:
         return _known_rows[batch]
 
 
-def _make_rows(batch: SequenceBatch, n_jobs: int | None) -> set_kernels.Sequences:
+def _make_rows(batch: SequenceBatch, n_jobs: int | None) -> records.Sequences:
     size = batch.lengths**2
     first = starts(size if size.sum() <= PRODUCT_LIMIT else np.zeros_like(size))
     product = np.empty(first[-1], _type_of_products(batch))
-    rows = set_kernels.Sequences(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
+    rows = records.Sequences(batch.offsets, batch.indptr, batch.indices, batch.values, batch.kind, first, product)
     if len(product):
         spread(kernels.token_products, np.arange(len(batch)), rows, n_jobs=n_jobs)
     return rows

@@ -19,7 +19,7 @@ from semistruct.rules.events import StepEvent
 from semistruct.rules.tables import RuleTables
 from semistruct.search.best import PIECE, Aim, find_best
 from semistruct.search.functions import CANDIDATES, FunctionRules
-from semistruct.switching.switch_kernels import Ledger, Objective
+from semistruct.switching.records import Ledger, Objective
 from semistruct.threads import spread
 
 Moves = Literal["spans", "tokens", "printed"]

@@ -6,8 +6,7 @@ A task takes plain data and `tell`, which it calls now and then with its progres
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from semistruct.fitting.labeller import SequenceLabeller
 from semistruct.methods import load
 from semistruct.methods.annealed import AnnealedSSVM
 from semistruct.picking import pick
-from semistruct.progress import Progress, compile_watchers
+from semistruct.progress import Progress
 from semistruct.rules import Rules
 from semistruct.work.hearing import hearing
 from semistruct.work.measuring import curve, look
@@ -41,21 +40,6 @@ def tokens_of(rows: Sequence[Any]) -> list[list[Token]]:
 def rules_of(given: dict[str, Any]) -> Rules:
     """The rules that are switched on, which declare all fields."""
     return read_text(given["rules"], Path(given["folder"])).active(given["fields"])
-
-
-@contextmanager
-def telling_of_compilation(tell: Tell) -> Iterator[None]:
-    """The first fit on a machine compiles for some seconds: say so."""
-
-    def heard(begins: bool) -> None:
-        if begins:
-            tell(step="compiling, which happens once")
-
-    compile_watchers.append(heard)
-    try:
-        yield
-    finally:
-        compile_watchers.remove(heard)
 
 
 def watching(tell: Tell) -> Callable[[Progress], None]:
@@ -76,7 +60,7 @@ def learn(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """A model from labels, pool and rules, in a file; and what to label next, with its proposals."""
     began = time.perf_counter()
     X, y, pool, rules = tokens_of(given["X"]), given["y"], tokens_of(given["pool"]), rules_of(given)
-    with hearing() as said, telling_of_compilation(tell):
+    with hearing() as said:
         estimator = AnnealedSSVM(rules=rules, C=given["C"] or "auto", n_jobs=given.get("jobs"), **QUICK)
         estimator.fit(X, y, pool=pool, watch=watching(tell))
         if given["tokens"]:
@@ -147,10 +131,10 @@ def label(given: dict[str, Any], tell: Tell) -> list[dict[str, Any]]:
 
 
 def warm(given: dict[str, Any], tell: Tell) -> None:
-    """Have everything compiled and loaded that a first model needs."""
+    """Have everything loaded that a first model needs."""
     X, y = [["Ann", "1984"], ["Bo", "1987"]], [["a", "b"]] * 2
     rules = Rules.from_text("rules: [{at_most_once: all}, {words: Ann, are: a}]")
-    with hearing(), telling_of_compilation(tell):
+    with hearing():
         model = AnnealedSSVM(rules=rules, C=1.0, schedule=[1.0], rounds=1).fit(X, y, pool=X)
         labels_of(model, X)
         pick(X * 2, 1, labelled=([["Ed", "1980"]], y[:1]), model=model)
@@ -160,7 +144,7 @@ def suggestions(given: dict[str, Any], tell: Tell) -> list[dict[str, Any]]:
     """Rules that the labels and the pool speak for."""
     X, pool = tokens_of(given["X"]), tokens_of(given["pool"])
     model = asked(given["model"]) if given["model"] else None
-    with hearing(), telling_of_compilation(tell):
+    with hearing():
         found = suggest(X, given["y"], pool=pool, model=model, rules=rules_of(given), show=lambda text: tell(step=text))
     return [one.to_dict() for one in found.found]
 
@@ -184,13 +168,13 @@ def effects(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
 
 def look_at(given: dict[str, Any], tell: Tell) -> dict[str, Any]:
     """Accuracy by cross-validation."""
-    with hearing(), telling_of_compilation(tell):
+    with hearing():
         return look(tokens_of(given["X"]), given["y"], tokens_of(given["pool"]), rules_of(given), given["C"], tell)
 
 
 def curve_of(given: dict[str, Any], tell: Tell) -> dict[str, Any] | None:
     """The learning curve, and what the next labels should bring."""
-    with hearing(), telling_of_compilation(tell):
+    with hearing():
         return curve(tokens_of(given["X"]), given["y"], tokens_of(given["pool"]), rules_of(given), given["C"], tell)
 
 
