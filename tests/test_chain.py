@@ -10,9 +10,10 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 import brute
 from semistruct.batch import UNKNOWN
-from semistruct.chain import kernels
 from semistruct.chain.inference import ChainWeights, decode_k
 from semistruct.chain.inference import decode as decode_all
+from semistruct.chain.posterior import factors_of
+from semistruct.core import kernels
 from semistruct.errors import DataError
 from strategies import INTEGERS_OR_FORBIDDEN, REAL, SMALL_INTEGERS, batches, chains, dense, models, random_batch, seeds
 
@@ -46,7 +47,7 @@ def forward_backward(unary, step, kind):
 
 
 def run_sum_product(unary, step, kind, marginal, counts):
-    return kernels.sum_product(unary, step, kernels.factors_of(step), kind, kind, marginal, counts)
+    return kernels.sum_product(unary, step, factors_of(step), kind, kind, marginal, counts)
 
 
 @light
@@ -249,7 +250,7 @@ STEEP = st.sampled_from([0.0, 0.0, 1.5, -75.0, -150.0, -225.0, -375.0, -750.0, -
 def two_ways(unary, step, kind, place=None):
     """(log Z, marginals, counts by place) of `sum_product` and of `in_logs`."""
     place, n = (kind, len(step)) if place is None else (place, int(place.max()) + 1)
-    for kernel, tables in ((kernels.sum_product, (step, kernels.factors_of(step))), (kernels.in_logs, (step,))):
+    for kernel, tables in ((kernels.sum_product, (step, factors_of(step))), (kernels.in_logs, (step,))):
         marginal, counts = np.full(unary.shape, np.nan), np.zeros((n, *step.shape[1:]))
         yield kernel(unary, *tables, kind, place, marginal, counts), marginal, counts
 
@@ -278,7 +279,7 @@ def test_probabilities_refuse_what_they_cannot_tell_and_leave_the_counts():
     unary, step, kind = np.array([[0.0, -400.0], [-400.0, 0.0]]), np.full((1, 2, 2), -400.0), np.zeros(2, np.int16)
     step[0, 0, 0] = step[0, 1, 1] = 0.0
     counts = np.full(step.shape, 7.0)
-    found = kernels.in_probabilities(unary, kernels.factors_of(step), kind, kind, np.empty((2, 2)), counts)
+    found = kernels.in_probabilities(unary, factors_of(step), kind, kind, np.empty((2, 2)), counts)
     assert np.isnan(found)
     assert_array_equal(counts, 7.0)
 
@@ -288,7 +289,7 @@ def test_probabilities_refuse_what_they_cannot_tell_and_leave_the_counts():
 def test_steps_may_be_counted_by_position(chain):
     unary, _, _ = chain
     wanted = brute.pairs(*chain) if brute.distribution(*chain)[0] > -np.inf else 0.0
-    for _, _, counts in two_ways(*chain, place=np.arange(len(unary))):
+    for _, _, counts in two_ways(*chain, place=np.arange(len(unary), dtype=np.int16)):
         assert_allclose(counts, np.broadcast_to(wanted, counts.shape), rtol=0, atol=1e-8)
 
 
@@ -296,7 +297,7 @@ def test_steps_may_be_counted_by_position(chain):
 @given(chains())
 def test_factors_are_the_exponentials_of_steps(chain):
     step = chain[1]
-    found = kernels.factors_of(step)
+    found = factors_of(step)
     assert np.isfinite(found.top).all()
     assert_allclose(found.factor * np.exp(found.top)[:, None, None], np.exp(step), rtol=1e-12, atol=0)
     assert_array_equal(found.back, found.factor.transpose(0, 2, 1))

@@ -9,11 +9,11 @@ from __future__ import annotations
 from contextlib import suppress
 
 try:
-    from semistruct import _core as kernels
+    import semistruct._core as kernels
 except ImportError as err:
     problem = "the compiled core of semistruct is missing, or was built for another Python; `pip install .` builds it"
     raise ImportError(f"{problem} ({err})") from None
 
 if kernels.has_avx2():
     with suppress(ImportError):  # only built for x86-64
-        from semistruct import _core_avx2 as kernels  # type: ignore[attr-defined,no-redef]
+        import semistruct._core_avx2 as kernels  # type: ignore[import-not-found,no-redef]

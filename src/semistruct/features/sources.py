@@ -129,7 +129,7 @@ class Templated:
         """The features of templates, a block at a time."""
         words = [_Rows.at(offset, by_word, rows) for offset in self._offsets]
         offsets = np.array(self._offsets, np.int64)
-        firsts = np.array([at.first for at in words]).reshape(len(words), len(by_word.sizes) + 1)
+        firsts = np.array([at.first for at in words], np.int64).reshape(len(words), len(by_word.sizes) + 1)
         firsts += starts(firsts[:, -1])[:-1, None]
         own = np.concatenate([np.empty(0, np.int32), *(at.rows for at in words)], dtype=np.int32, casting="same_kind")
         most_words = sum(int(at.sizes.max(initial=0)) for at in words)
