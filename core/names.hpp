@@ -81,7 +81,7 @@ class FoundNumbers {
   /// Write the numbers into `out`, increasing; returns whether they are different.
   ///
   /// The places of four at a time are counted, which has no branches to guess.
-  bool put_in_order(Number* out) {
+  bool put_in_order(View<Number> out) {
     const Index end = (n_ + 7) & ~Index{7};
     for (Index i = n_; i < end; ++i) numbers_(i) = std::numeric_limits<Number>::max();
     Index total = 0;
@@ -89,7 +89,7 @@ class FoundNumbers {
       Number place[4] = {};
       for (Index j = 0; j < end; ++j)
         for (Index k = 0; k < 4; ++k) place[k] += numbers_(j) < numbers_(i + k);
-      for (Index k = 0; k < 4 && i + k < n_; ++k) out[place[k]] = numbers_(i + k), total += place[k];
+      for (Index k = 0; k < 4 && i + k < n_; ++k) out(place[k]) = numbers_(i + k), total += place[k];
     }
     return total == n_ * (n_ - 1) / 2;
   }
@@ -127,7 +127,7 @@ inline Index look_up_names(NameText text, Reads<Number> sizes, Reads<NameSlot> s
       at = name.end + 1;
     }
     if (sizes(t) == 0) ++at;
-    if (!found.put_in_order(rows.data + n)) return -1;
+    if (!found.put_in_order(rows.slice(n, n + found.size()))) return -1;
     counts(t) = static_cast<Number>(found.size());
     n += found.size();
   }
@@ -157,10 +157,13 @@ struct TemplateRows {
 /// Write how many features each token has, at most `most`, and these, increasing, each once; returns how many in all.
 inline Index gather_features(const Places& places, const WordRows& words, const TemplateRows& templates, Index most,
                              View<Number> counts, View<Number> out) {
-  const auto [K, T] = templates.sizes.shape;
-  std::vector<const Number*> next(static_cast<std::size_t>(K), templates.rows.begin());
-  for (Index k = 1; k < K; ++k)
-    next[k] = std::accumulate(templates.sizes.row(k - 1).begin(), templates.sizes.row(k - 1).end(), next[k - 1]);
+  const Index K = templates.sizes.shape[0];
+  Room<Index> room;
+  View<Index> next = room.filled(0, K);  // row of each template
+  for (Index k = 1; k < K; ++k) {
+    const Reads<Number> before = templates.sizes.row(k - 1);
+    next(k) = std::accumulate(before.begin(), before.end(), next(k - 1));
+  }
   FoundNumbers found(most);
   Index n = 0;
   for (Index t = 0; t < places.word.size(); ++t) {
@@ -172,11 +175,11 @@ inline Index gather_features(const Places& places, const WordRows& words, const 
       for (Index j = words.first(i, w); j < words.first(i, w + 1); ++j) found.add(words.rows(j));
     }
     for (Index k = 0; k < K; ++k)
-      for (Index left = templates.sizes(k, t); left > 0; --left, ++next[k])
-        if (*next[k] >= 0) found.add(*next[k]);
-    if (!found.put_in_order(out.data + n)) {
+      for (Index left = templates.sizes(k, t); left > 0; --left, ++next(k))
+        if (templates.rows(next(k)) >= 0) found.add(templates.rows(next(k)));
+    if (!found.put_in_order(out.slice(n, n + found.size()))) {
       found.drop_repeats();
-      found.put_in_order(out.data + n);
+      found.put_in_order(out.slice(n, n + found.size()));
     }
     counts(t) = static_cast<Number>(found.size());
     n += found.size();
