@@ -42,6 +42,20 @@ inline void factors_of(Tables step, View<double, 3> factor, View<double, 3> back
   }
 }
 
+/// out(z) += sum_y a(y) * rows(y, z), added in the order of y, where both have Y entries.
+inline void add_rows(const double* a, const double* rows, Index Y, double* out) {
+  Index y = 0;
+  for (; y + 3 < Y; y += 4) {  // four rows at a time keep `out` in registers
+    const double *f = rows + y * Y, *g = f + Y, *h = g + Y, *i = h + Y;
+    for (Index z = 0; z < Y; ++z) {
+      const double s = out[z] + a[y] * f[z] + a[y + 1] * g[z];
+      out[z] = s + a[y + 2] * h[z] + a[y + 3] * i[z];
+    }
+  }
+  for (; y < Y; ++y)
+    for (Index z = 0; z < Y; ++z) out[z] += a[y] * rows[y * Y + z];
+}
+
 /// Memory for sums over one sequence after the other.
 struct SumRoom {
   Room<double, 2> alpha, beta, local;
@@ -65,11 +79,7 @@ double in_probabilities(Scores unary, const Factors& factors, View<Kind> kind, V
     for (Index z = 0; z < Y; ++z) own[z] = std::exp(unary(t, z) - high), here[z] = t == 0 ? 1.0 : 0.0;
     if (t > 0) {
       log_z += factors.top(kind(t));
-      for (Index y = 0; y < Y; ++y) {
-        const double a = alpha(t - 1, y);
-        const double* row = &factors.factor(kind(t), y, 0);
-        for (Index z = 0; z < Y; ++z) here[z] += a * row[z];
-      }
+      add_rows(&alpha(t - 1, 0), &factors.factor(kind(t), 0, 0), Y, here);
     }
     for (Index z = 0; z < Y; ++z) here[z] *= own[z], total += here[z];
     if (!(total > 1e-100)) return NOTHING;
@@ -81,11 +91,8 @@ double in_probabilities(Scores unary, const Factors& factors, View<Kind> kind, V
   for (Index t = T - 2; t >= 0; --t) {
     double *here = &beta(t, 0), total = 0.0, high = 0.0;
     std::fill(here, here + Y, 0.0);
-    for (Index z = 0; z < Y; ++z) {
-      const double after = local(t + 1, z) *= beta(t + 1, z);
-      const double* row = &factors.back(kind(t + 1), z, 0);
-      for (Index y = 0; y < Y; ++y) here[y] += after * row[y];
-    }
+    for (Index z = 0; z < Y; ++z) local(t + 1, z) *= beta(t + 1, z);
+    add_rows(&local(t + 1, 0), &factors.back(kind(t + 1), 0, 0), Y, here);
     for (Index y = 0; y < Y; ++y) {
       out.marginal(t, y) = alpha(t, y) * here[y];
       total += out.marginal(t, y);
