@@ -261,7 +261,8 @@ def interrupt(*_, **__):
 
 
 def test_an_interrupted_training_leaves_a_model(run, home, tmp_path, monkeypatch):
-    monkeypatch.setattr(checkpoints.Checkpoint, "save", interrupt)
+    save = checkpoints.Checkpoint.save  # first of the start, which comes before the path
+    monkeypatch.setattr(checkpoints.Checkpoint, "save", interrupted_at(2, save))
     code, out, err = run(*train(home, tmp_path / "m", "--checkpoint", tmp_path / "state", "--json"))
     assert code == 130
     assert (

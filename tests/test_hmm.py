@@ -169,7 +169,7 @@ def test_labels_without_examples_can_be_predicted():
     rules = Rules([StartsWith("editor", weight="hard")], labels=["author", "date", "editor"])
     model = HMM(rules=rules).fit(X, Y)
     assert model.predict([["K", ".", "Godel"]], rules=True)[0][0] == "editor"
-    assert model.predict([["K", ".", "Godel"]]) == [["author"] * 3]
+    assert model.predict([["K", ".", "Godel"]], rules=False) == [["author"] * 3]
 
 
 def test_the_start_is_uniform_without_a_feature_of_it():
@@ -209,7 +209,7 @@ def test_rules_n_best_confidence_and_files(tmp_path):
     rules = Rules.from_file("citations-codl")
     model = HMM(rules=rules).fit(corpus.tokens[:20], corpus.labels[:20], dev=(corpus.tokens[30:], corpus.labels[30:]))
     rest = corpus.tokens[20:], corpus.labels[20:]
-    assert model.score(*rest, rules=True) > model.score(*rest) > 0.5
+    assert model.score(*rest, rules=True) > model.score(*rest, rules=False) > 0.5
     assert [best[0][0] for best in model.predict(rest[0], n_best=3)] == model.predict(rest[0])
     assert all(row.min() >= 0 for row in model.confidence(rest[0]))
     model.save(tmp_path / "m")

@@ -195,7 +195,9 @@ def doubts(rules, y, pool):
     found = Trust.of(rules, [(X, y)], labels).doubted(task, model.model_.weights, 1)
     assert not any(one.applies for one in found.credibility)
     X = [x for x, row in zip(X, y, strict=True) if None in row] + pool
-    counted = list(zip(X, model.predict(X), model.confidence(X), strict=True))
+    path = model.predict(X)
+    margins = [one.token for one in model.model_.sureness(X, path)]
+    counted = list(zip(X, path, margins, strict=True))
     wanted = []
     for rule in rules:
         cases = broken = 0

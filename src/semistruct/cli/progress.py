@@ -61,7 +61,7 @@ def line(progress: Progress) -> str:
     parts = [where, f"objective {objective:.5g}"]
     if progress.gap is not None:
         parts.append(f"gap {progress.gap / objective if objective else 0.0:.2%}")
-    parts += [f"{name} {value:.4g}" for name, value in progress.details.items()]
+    parts += [f"{name} {value:.4g}" for name, value in progress.details.items() if not isinstance(value, str)]
     left = "" if place is None else f", {_left(progress, place):.0f} left"
     return "  ".join([*parts, f"{progress.seconds:.1f} s{left}"])
 
