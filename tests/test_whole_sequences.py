@@ -153,7 +153,9 @@ def test_conditions():
     tokens, rule = ["a", "b"] * 3, Agree(["p", "q"], weight="hard", if_=If(words="c"))
     plain, obedient = fitted().predict([tokens, [*tokens, "c"]], rules=Rules([rule]))
     assert plain == ["p", "q"] * 3
-    assert not Rules([rule]).compile([[*tokens, "c"]], "pq").broken(np.array([y == "q" for y in obedient], int)).any()
+    assert (
+        not Rules([rule]).compile([[*tokens, "c"]], "pq").broken(np.array([y == "q" for y in obedient], np.int16)).any()
+    )
     assert rule.text == "p and q agree if there is word c"
 
 
