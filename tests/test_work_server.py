@@ -345,6 +345,8 @@ def test_a_model_is_served(tmp_path):
         assert (status, headers["content-disposition"]) == (200, 'attachment; filename="new-labelled.txt"')
         (tmp_path / "new.txt").write_bytes(body)
         assert read(tmp_path / "new.txt", format="inline").labels == [found["labels"]]
+        _, headers, _ = client.call("POST", "/api/predict/file?name=new.txt", data=f"\n{text}\n\n{text}\n".encode())
+        assert json.loads(headers["semistruct-told"]) == ["2 empty lines left out"]
         assert "no text in it" in client.problem("POST", "/api/predict/file?name=a.txt", data=b" ")
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from fastapi import APIRouter, Request, Response
@@ -76,14 +77,14 @@ def _labelled_file(model: Labeller, data: bytes, name: str, to: str) -> Response
     own = "spacy" if name.endswith(".spacy") else detect(decoded(data)[0][:100_000])
     rows = model.label([example.tokens for example in found.examples])
     target = to or answer_format(own)
-    with hearing():
+    with hearing() as said:
         body = content(labelled(found.examples, rows), target)
     stem = "".join(letter if letter.isalnum() or letter in "-_" else "_" for letter in name.rpartition(".")[0] or name)
-    return download(body, file_name(f"{stem}-labelled", target))
+    return download(body, file_name(f"{stem}-labelled", target), [*found.told, *said])
 
 
-def download(body: bytes, name: str) -> Response:
-    """An answer that the browser saves as a file."""
+def download(body: bytes, name: str, told: Sequence[str] = ()) -> Response:
+    """An answer that the browser saves as a file; the header `semistruct-told` says, in JSON, what was left out."""
     ascii_name = name.encode("ascii", "replace").decode().replace('"', "_")
-    headers = {"content-disposition": f'attachment; filename="{ascii_name}"'}
+    headers = {"content-disposition": f'attachment; filename="{ascii_name}"', "semistruct-told": json.dumps(told)}
     return Response(body, media_type="application/octet-stream", headers=headers)

@@ -24,7 +24,9 @@ export async function mount(element) {
     ["iob1", "IOB1"]].map(([value, words]) => h("option", { value }, words)));
   const label = (file) => tried(async () => {
     notice(`Labelling ${file.name}…`);
-    notice(`Saved as ${await keep(await send("/api/predict/file", { name: file.name }, file))}`);
+    const answer = await send("/api/predict/file", { name: file.name }, file);
+    const told = JSON.parse(answer.headers.get("semistruct-told") ?? "[]");
+    notice([`Saved as ${await keep(answer)}`, ...told].join("; "));
   })();
   put(element, h("div", { class: "use-pane" },
     h("section", { class: "card" }, h("h1", {}, "Labels"),
