@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Set up everything and run one thing; needs only Python >= 3.11.
 
-python3 dev.py demo      a virtual environment in .venv, the package, and `semistruct demo`
+python3 dev.py demo      a virtual environment in .venv, the package with its compiled core, and `semistruct demo`
 python3 dev.py test      the same with the development tools, and the tests on all cores; further words go to pytest
-python3 dev.py bounds    the tests of the kernels once more, with every index into an array checked
-python3 dev.py fuzz      made-up inputs at every door, for as long as `--minutes N` says; indexes are checked here, too
+python3 dev.py checked   the tests of the kernels and a short campaign, with every index checked and with sanitizers
+python3 dev.py fuzz      made-up inputs at every door, for as long as `--minutes N` says
 python3 dev.py lint      ruff and mypy
 python3 dev.py docs      the documentation, as pages in site/
 python3 dev.py screenshots   the pictures of the workbench in docs/images/, taken in Chromium
 python3 dev.py bench     the benchmark peers, and benchmarks/supervised.py (words go to it)
+
+The core is built with the C++ compiler of the machine, or with one from PyPI where there is none.
 """
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -25,15 +28,20 @@ PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
 CORE, EVERYTHING = ".", ".[dev,spacy,work,ray,bench,docs]"
 KERNEL_TESTS = (
-    "chain", "given", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching", "projection",
-    "transductive", "sdm", "multiclass", "names",
+    "core", "chain", "given", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching",
+    "projection", "transductive", "sdm", "sdm_kernels", "multiclass", "names",
 )  # fmt: skip
 
 
-def run(*command: str) -> None:
-    done = subprocess.run(command, cwd=HERE, check=False)
+def run(*command: str, **env: str) -> None:
+    done = subprocess.run(command, cwd=HERE, check=False, env=os.environ | env)
     if done.returncode:
         sys.exit(done.returncode)
+
+
+def install(*what: str, **env: str) -> None:
+    pip = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint", str(LOCK))
+    run(*pip, *what, **env)
 
 
 def set_up(what: str) -> None:
@@ -47,17 +55,74 @@ def set_up(what: str) -> None:
     print("setting up .venv (once)", flush=True)
     if found != [wanted, CORE]:
         venv.create(ENV, with_pip=True, clear=True)
-    install = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint", str(LOCK))
-    run(*install, "hatchling", "editables")
-    run(*install, "--no-build-isolation", "--editable", what)
+        install("scikit-build-core", "nanobind", "cmake", "ninja")
+    # src/ is put on the path as it is; `build` puts the core there
+    install("--no-build-isolation", "--editable", what, SKBUILD_EDITABLE_MODE="inplace", SKBUILD_WHEEL_CMAKE="false")
     stamp.write_text(f"{wanted} {what}")
 
 
+def build(folder: Path, into: Path, *options: str) -> None:
+    """Bring the core in `into`/semistruct up to date; what is half done stays in `folder`."""
+    cmake = str(BIN / "cmake")
+    if not (folder / "CMakeCache.txt").exists():
+        nanobind = subprocess.run([PYTHON, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True, check=True)
+        python = (f"-DPython_EXECUTABLE={PYTHON}", f"-Dnanobind_DIR={nanobind.stdout.strip()}")
+        shutil.rmtree(folder, ignore_errors=True)
+        quiet = ("--log-level=WARNING", "-DCMAKE_INSTALL_MESSAGE=NEVER")
+        run(cmake, "-S", str(HERE), "-B", str(folder), *quiet, *python, *(options or compiler()))
+    run(cmake, "--build", str(folder), "--config", "Release")
+    run(cmake, "--install", str(folder), "--config", "Release", "--prefix", str(into))
+
+
+def compiler() -> list[str]:
+    """What cmake is told about the compiler: nothing where it can find one, or to take the one from PyPI."""
+    ninja = ["-GNinja", f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}"]
+    studio = Path(os.environ.get("ProgramFiles(x86)", "")) / "Microsoft Visual Studio" / "Installer" / "vswhere.exe"
+    if os.name == "nt" and studio.exists():
+        return []
+    if "CXX" in os.environ or any(map(shutil.which, ("c++", "g++", "clang++"))):
+        return ninja
+    print("no C++ compiler was found; taking the one of the package ziglang (once)", flush=True)
+    install("ziglang")
+    tools = {"CXX_COMPILER": "c++", "AR": "ar", "RANLIB": "ranlib"}
+    for tool in tools.values():
+        script = f'@"{PYTHON}" -m ziglang {tool} %*' if os.name == "nt" else f'exec "{PYTHON}" -m ziglang {tool} "$@"'
+        tools_file(tool).write_text(script + "\n" if os.name == "nt" else f"#!/bin/sh\n{script}\n")
+        tools_file(tool).chmod(0o755)
+    # unlike others, it builds for this very machine and with a sanitizer unless it is told not to
+    flags = ["-DCMAKE_CXX_FLAGS=-mcpu=baseline -fno-sanitize=undefined", "-DSEMISTRUCT_AVX2=-mcpu=x86_64+avx2"]
+    return [*ninja, *flags, *(f"-DCMAKE_{name}={tools_file(tool)}" for name, tool in tools.items())]
+
+
+def tools_file(tool: str) -> Path:
+    return BIN / (f"zig-{tool}.cmd" if os.name == "nt" else f"zig-{tool}")
+
+
+def checked() -> dict[str, str]:
+    """A copy of the package with a checked core; returns the environment that Python needs to import it."""
+    gcc = shutil.which("g++")
+    if gcc is None:
+        sys.exit("`dev.py checked` needs g++, for its sanitizers")
+    folder = ENV / "checked"
+    shutil.rmtree(folder / "src", ignore_errors=True)
+    shutil.copytree(HERE / "src", folder / "src", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    build(folder / "build", folder / "src", "-GNinja", f"-DCMAKE_CXX_COMPILER={gcc}", "-DSEMISTRUCT_CHECKED=ON")
+    # the sanitizer's library has to be there before Python is, and C++ before it looks for what C++ throws
+    libraries = [subprocess.check_output([gcc, f"-print-file-name={name}"], text=True).strip()
+                 for name in ("libasan.so", "libstdc++.so")]  # fmt: skip
+    path = f"{folder / 'src'}{os.pathsep}{HERE / 'tests'}"
+    return {"PYTHONPATH": path, "LD_PRELOAD": " ".join(libraries), "ASAN_OPTIONS": "detect_leaks=0"}
+
+
 def main() -> None:
+    tests = [PYTHON, "-m", "pytest", "-n", "auto"]
     commands = {
         "demo": [[PYTHON, "-m", "semistruct", "demo"]],
-        "test": [[PYTHON, "-m", "pytest", "-n", "auto"]],
-        "bounds": [[PYTHON, "-m", "pytest", "-n", "auto", *(f"tests/test_{name}.py" for name in KERNEL_TESTS)]],
+        "test": [tests],
+        "checked": [
+            [*tests, *(f"tests/test_{name}.py" for name in KERNEL_TESTS)],
+            [PYTHON, "-m", "fuzz", "--minutes", "1", "--part", "calls", "--part", "decoding"],
+        ],
         "fuzz": [[PYTHON, "-m", "fuzz"]],
         "lint": [
             [PYTHON, "-m", "ruff", "check", "."],
@@ -73,13 +138,15 @@ def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     set_up(CORE if sys.argv[1] == "demo" else EVERYTHING)
-    os.environ["NO_MKDOCS_2_WARNING"] = "1"  # the theme speaks of its successor at every build
-    if sys.argv[1] in ("bounds", "fuzz"):
-        os.environ["NUMBA_BOUNDSCHECK"] = "1"
+    env = {"NO_MKDOCS_2_WARNING": "1"}  # the theme speaks of its successor at every build
+    if sys.argv[1] == "checked":
+        env |= checked()
+    else:
+        build(ENV / "core", HERE / "src")
     if sys.argv[1] == "fuzz":
-        os.environ["PYTHONPATH"] = str(HERE / "tests")
+        env["PYTHONPATH"] = str(HERE / "tests")
     for command in commands[sys.argv[1]]:
-        run(*command, *sys.argv[2:])
+        run(*command, *sys.argv[2:], **env)
 
 
 if __name__ == "__main__":
