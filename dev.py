@@ -77,7 +77,7 @@ def build(folder: Path, into: Path, *options: str) -> None:
 def compiler() -> list[str]:
     """What cmake is told about the compiler: nothing where it can find one, or to take the one from PyPI."""
     ninja = ["-GNinja", f"-DCMAKE_MAKE_PROGRAM={BIN / 'ninja'}"]
-    studio = Path(os.environ.get("ProgramFiles(x86)", "")) / "Microsoft Visual Studio" / "Installer" / "vswhere.exe"
+    studio = Path(os.environ.get("PROGRAMFILES(X86)", "")) / "Microsoft Visual Studio" / "Installer" / "vswhere.exe"
     if os.name == "nt" and studio.exists():
         return []
     if "CXX" in os.environ or any(map(shutil.which, ("c++", "g++", "clang++"))):

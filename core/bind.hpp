@@ -239,16 +239,16 @@ std::string stub_type() {
 
 template <class T>
 struct Stub {  // a struct: a named tuple
-  static std::string name() { return "tuple[Any, ...]"; }
+  static std::string name() { return "tuple[typing.Any, ...]"; }
 };
 
 template <class T, std::size_t N>
 struct Stub<View<T, N>> {
   static std::string name() {
     if constexpr (std::is_arithmetic_v<std::remove_const_t<T>>)
-      return std::string("NDArray[numpy.") + TypeName<std::remove_const_t<T>>::dtype + "]";
+      return std::string("numpy.typing.NDArray[numpy.") + TypeName<std::remove_const_t<T>>::dtype + "]";
     else
-      return "NDArray[numpy.void]";
+      return "numpy.typing.NDArray[numpy.void]";
   }
 };
 
