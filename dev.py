@@ -8,6 +8,7 @@ python3 dev.py fuzz      made-up inputs at every door, for as long as `--minutes
 python3 dev.py lint      ruff and mypy
 python3 dev.py docs      the documentation, as pages in site/
 python3 dev.py screenshots   the pictures of the workbench in docs/images/, taken in Chromium
+python3 dev.py stubs     the types of the core for mypy, in src/semistruct/_core.pyi
 python3 dev.py bench     the benchmark peers, and benchmarks/supervised.py (words go to it)
 
 The core is built with the C++ compiler of the machine, or with one from PyPI where there is none.
@@ -26,6 +27,7 @@ ENV = HERE / ".venv"
 BIN = ENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
+STUBS = "src/semistruct/_core.pyi"
 CORE, EVERYTHING = ".", ".[dev,spacy,work,ray,bench,docs]"
 KERNEL_TESTS = (
     "core", "chain", "given", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching",
@@ -131,6 +133,10 @@ def main() -> None:
         ],
         "docs": [[PYTHON, "-m", "mkdocs", "build", "--strict"]],
         "screenshots": [[PYTHON, "docs/screenshots.py"]],
+        "stubs": [
+            [PYTHON, "-m", "nanobind.stubgen", "--quiet", "--module", "semistruct._core", "--output-file", STUBS],
+            [PYTHON, "-m", "ruff", "format", "--quiet", STUBS],
+        ],
         "bench": [[PYTHON, "benchmarks/supervised.py"]],
     }
     if sys.version_info < (3, 11):  # noqa: UP036
