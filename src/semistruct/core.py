@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from contextlib import suppress
 
+from semistruct.errors import CoreError
+
 try:
     import semistruct._core as kernels
 except ImportError as err:
     problem = "the compiled core of semistruct is missing, or was built for another Python; `pip install .` builds it"
-    raise ImportError(f"{problem} ({err})") from None
+    raise CoreError(f"{problem} ({err.msg})") from None
 
 if kernels.has_avx2():
     with suppress(ImportError):  # only built for x86-64

@@ -45,6 +45,10 @@ class EngineError(SemistructError, RuntimeError):
     """A cluster that cannot be reached or used."""
 
 
+class CoreError(SemistructError, ImportError):
+    """The compiled core cannot be used."""
+
+
 class DataWarning(UserWarning):
     """Data that can be read, but probably means something else than what was read."""
 
