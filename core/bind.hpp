@@ -246,7 +246,8 @@ template <class T, std::size_t N>
 struct Stub<View<T, N>> {
   static std::string name() {
     if constexpr (std::is_arithmetic_v<std::remove_const_t<T>>)
-      return std::string("numpy.typing.NDArray[numpy.") + TypeName<std::remove_const_t<T>>::dtype + "]";
+      return std::string("numpy.typing.NDArray[numpy.") + TypeName<std::remove_const_t<T>>::dtype + "]" +
+             (std::is_same_v<T, const std::uint8_t> ? " | bytes" : "");
     else
       return "numpy.typing.NDArray[numpy.void]";
   }

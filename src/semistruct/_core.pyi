@@ -373,12 +373,14 @@ def learn_online(
     shared: numpy.typing.NDArray[numpy.float64],
     /,
 ) -> None: ...
-def enter_names(text: numpy.typing.NDArray[numpy.uint8], n: int, slots: numpy.typing.NDArray[numpy.void], /) -> int: ...
+def enter_names(
+    text: numpy.typing.NDArray[numpy.uint8] | bytes, n: int, slots: numpy.typing.NDArray[numpy.void], /
+) -> int: ...
 def look_up_names(
-    text: numpy.typing.NDArray[numpy.uint8],
+    text: numpy.typing.NDArray[numpy.uint8] | bytes,
     sizes: numpy.typing.NDArray[numpy.int32],
     slots: numpy.typing.NDArray[numpy.void],
-    known: numpy.typing.NDArray[numpy.uint8],
+    known: numpy.typing.NDArray[numpy.uint8] | bytes,
     counts: numpy.typing.NDArray[numpy.int32],
     rows: numpy.typing.NDArray[numpy.int32],
     /,
