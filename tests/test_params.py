@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator
 
 from semistruct import params
 from semistruct.errors import ParameterError, SemistructError
 from semistruct.methods import METHODS
-from semistruct.params import Check, check_params
+from semistruct.params import Check, Estimator, check_params
 
 
-class Thing(BaseEstimator):
+class Thing(Estimator):
     checks = {"size": params.positive, "mode": params.the_word("auto") | params.none}  # noqa: RUF012
 
     def __init__(self, size=1.0, mode=None):

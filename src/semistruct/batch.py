@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from semistruct.errors import DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 UNKNOWN = -1
 """The code of a label that is not known."""
@@ -65,6 +68,8 @@ class SequenceBatch:
     @property
     def table(self) -> csr_array:
         """(n_tokens, n_features): the values of the features of all tokens."""
+        from scipy.sparse import csr_array
+
         first, end = self.indptr[[0, -1]]
         shared = len(self.values) == 1
         values = np.full(end - first, self.values[0]) if shared else self.values[first:end]

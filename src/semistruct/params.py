@@ -1,20 +1,79 @@
-"""Checks of the parameters of estimators: declared with the class, made when it is fitted."""
+"""Parameters of estimators, after the conventions of scikit-learn, and their checks.
+
+Checks are declared with the class and made when it is fitted.
+"""
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
+from copy import deepcopy
 from itertools import pairwise
 from math import inf
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from semistruct.errors import ParameterError, quoted
 from semistruct.rules import Rules
+
+
+class Estimator:
+    """The conventions of scikit-learn, which takes long to import and is imported only where it takes part itself."""
+
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        """The parameters and their defaults, in the order of their names."""
+        given = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        return {p.name: p.default for p in sorted(given, key=lambda p: p.name) if p.kind is not p.VAR_KEYWORD}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters; if `deep`, also those of estimators among them, as `base__C`."""
+        found = {}
+        for name in self._defaults():
+            value = found[name] = getattr(self, name)
+            if deep and isinstance(value, Estimator):
+                found |= {f"{name}__{key}": inner for key, inner in value.get_params().items()}
+        return found
+
+    def set_params(self, **given: Any) -> Self:
+        """Set parameters by their names; `base__C` is C of the estimator `base`."""
+        known = self.get_params(deep=False)
+        for key, value in given.items():
+            name, _, inner = key.partition("__")
+            if name not in known:
+                raise ValueError(f"Invalid parameter {name!r} for estimator {self}. Valid parameters are: {[*known]}.")
+            if inner:
+                getattr(self, name).set_params(**{inner: value})
+            else:
+                setattr(self, name, value)
+        return self
+
+    def unfitted(self) -> Self:
+        """A new estimator with the same parameters, as `sklearn.base.clone` makes it."""
+        given = self.get_params(deep=False)
+        return type(self)(**{k: v.unfitted() if isinstance(v, Estimator) else deepcopy(v) for k, v in given.items()})
+
+    def __repr__(self) -> str:
+        values, defaults = self.get_params(deep=False), self._defaults()
+        changed = [f"{key}={value!r}" for key, value in values.items() if repr(value) != repr(defaults[key])]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.base import BaseEstimator
+
+        return BaseEstimator.__sklearn_tags__(self)
+
+
+def check_is_fitted(estimator: Estimator, attribute: str = "model_") -> None:
+    """Raise scikit-learn's NotFittedError if `fit` has not set the attribute."""
+    if not hasattr(estimator, attribute):
+        from sklearn.exceptions import NotFittedError
+
+        problem = f"This {type(estimator).__name__} instance is not fitted yet."
+        raise NotFittedError(f"{problem} Call 'fit' with appropriate arguments before using this estimator.")
 
 
 class Check:
@@ -108,10 +167,12 @@ def check_params(estimator: Any) -> None:
         check = estimator.checks.get(name) or SHARED.get(name)
         if check and not check.test(value):
             raise ParameterError(f"{type(estimator).__name__}({name}={quoted(value)}): {name} must be {check.words}")
-        if isinstance(value, BaseEstimator):
+        if isinstance(value, Estimator):
             check_params(value)
 
 
 def seed_from(random_state: Any) -> int:
     """The seed that a `random_state` stands for."""
-    return int(check_random_state(random_state).randint(2**31))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    return int((np.random if random_state is None else np.random.RandomState(random_state)).randint(2**31))

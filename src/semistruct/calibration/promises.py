@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc
 
 from semistruct.calibration.cases import Cases
 from semistruct.calibration.curves import Curve
@@ -120,6 +119,8 @@ class Record:
 
 def keeps(wrong: float, n: float, level: float) -> bool:
     """Whether the exact binomial bound of a share, of which `wrong` in n were seen, is at most 1 - level."""
+    from scipy.special import betainc
+
     return wrong < n and float(betainc(wrong + 1, n - wrong, 1 - level)) >= CONFIDENCE
 
 

@@ -10,7 +10,6 @@ from typing import Any
 from semistruct.cli.asking import Answering
 from semistruct.cli.options import Obeying
 from semistruct.corpus import Example
-from semistruct.engines.cluster import in_order_on
 from semistruct.errors import RuleWarning, UncertainWarning
 from semistruct.processes import in_order
 
@@ -53,6 +52,8 @@ def answered(
     if obeying.engine is None:
         found = in_order(ask, parts, 1 if ask.wanted.corpus else obeying.jobs, ask.on_one_core())
     else:
+        from semistruct.engines.cluster import in_order_on
+
         found = in_order_on(obeying.engine, ask.on_one_core(), parts)
     for chunk, answers in found:
         told.tell(answers.warnings, [example.where(source) for source, example in chunk])

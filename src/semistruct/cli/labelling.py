@@ -16,7 +16,6 @@ from semistruct.cli import notices
 from semistruct.cli.answering import Placed, Told, answered
 from semistruct.cli.asking import Answering, Wanted
 from semistruct.cli.kinds import check_order
-from semistruct.cli.mistakes import mistakes, mistakes_report
 from semistruct.cli.options import Accepting, Obeying, Reading, Writing, trusting
 from semistruct.cli.output import table
 from semistruct.cli.progress import counting
@@ -196,6 +195,8 @@ def evaluate(
     under: dict[str, Any] = {"rules": obeyed is not None, "broken": broken}
     under["calibration"] = measured(estimator, gold, predicted, obeyed)
     if n_worst is not None:
+        from semistruct.cli.mistakes import mistakes
+
         under["mistakes"] = mistakes(estimator, gold, predicted, counted, n_worst)
     return {"model": str(model), "data": gold.source, "seconds": seconds, **scores, **under}
 
@@ -239,6 +240,8 @@ def evaluation_report(result: dict[str, Any], *, list_mistakes: bool = False) ->
     if result["broken"] is not None:
         yield from _broken_report(result)
     if list_mistakes:
+        from semistruct.cli.mistakes import mistakes_report
+
         yield from mistakes_report(result["mistakes"])
 
 

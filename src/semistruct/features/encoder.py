@@ -15,7 +15,6 @@ from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from semistruct.batch import Growing, SequenceBatch, starts
 from semistruct.errors import DataError, quoted
@@ -185,6 +184,8 @@ def _entries(found: Found, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarr
     dense = list(found.dense)
     if not len(token) and not dense:
         return indptr, indices, np.ones(1)
+    from scipy.sparse import csr_array
+
     matrix = csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
     matrix += csr_array((value, (token, columns)), shape=shape)  # the rows of each kind are different ones
     for tokens, first, vectors in dense:

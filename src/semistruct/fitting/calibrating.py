@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from semistruct.batch import SequenceBatch
 from semistruct.calibration.calibration import Calibration, Standing
@@ -133,7 +132,7 @@ def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -
     settings = {name: value for name, value in wanted.items() if name in method.get_params()}
     for part in parts_of(len(whole), seed, costly=True):
         held = {whole[i] for i in part}
-        other = clone(method).set_params(**settings)
+        other = method.unfitted().set_params(**settings)
         other.calibrates, other.ranks, other.rough_start = False, False, True
         other.part_of_path, other.begins = slice(max(chosen - 1, 0), chosen), method.start_
         rest = [[one for i, one in enumerate(rows) if i not in held] for rows in (X, y)]

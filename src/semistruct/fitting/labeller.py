@@ -8,8 +8,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from semistruct import metrics, params, store
 from semistruct.calibration.accepting import Accepted, Promise
@@ -27,6 +25,7 @@ from semistruct.fitting.trust import Trust, best_strength
 from semistruct.labels import scheme_of
 from semistruct.looks import Look, probable_cut
 from semistruct.model import Model
+from semistruct.params import Estimator, check_is_fitted
 from semistruct.rules import Rule, Rules
 from semistruct.tokens import GIVEN, checked_tokens
 
@@ -35,7 +34,7 @@ METHODS: dict[str, type[SequenceLabeller]] = {}
 """The methods by the names that the command line and model files use."""
 
 
-class SequenceLabeller(BaseEstimator):
+class SequenceLabeller(Estimator):
     """Base of the learning methods.
 
     A method sets `model_` in `fit`; X is a list of sequences of tokens (or of feature lists or dictionaries, see
@@ -91,7 +90,7 @@ class SequenceLabeller(BaseEstimator):
     @property
     def classes_(self) -> list[str]:
         """The labels, sorted."""
-        check_is_fitted(self, "model_")
+        check_is_fitted(self)
         return list(self.model_.labels)
 
     def predict(
@@ -175,7 +174,7 @@ class SequenceLabeller(BaseEstimator):
 
     def _standing(self, obeyed: Rules | None) -> Standing:
         """How right the model is under these rules."""
-        check_is_fitted(self, "model_")
+        check_is_fitted(self)
         known = self.model_.calibration or Calibration.unlearned(self.probabilistic)
         return known.of(obeyed is not None)
 
@@ -195,7 +194,7 @@ class SequenceLabeller(BaseEstimator):
 
     def score(self, X: Sequence[Any], y: Sequence[Any], *, rules: bool | Rules = True) -> float:
         """Token accuracy of what `predict` finds, which is what `semistruct evaluate` reports."""
-        check_is_fitted(self, "model_")
+        check_is_fitted(self)
         X, y = check_data(X, y, "input")
         return metrics.token_accuracy(y, self.predict(X, rules=rules))
 
@@ -208,7 +207,7 @@ class SequenceLabeller(BaseEstimator):
 
         If a path is interrupted, the model stays as it was.
         """
-        check_is_fitted(self, "model_")
+        check_is_fitted(self)
         both = refitted(self, (X, y), dev, further)
         if getattr(both, "stop_", None) == "interrupted":
             self.stop_ = "interrupted"
@@ -233,7 +232,7 @@ class SequenceLabeller(BaseEstimator):
         return model if self.rules is None and not len(trust.rules) else replace(model, rules=trust.weighted(strength))
 
     def _to_obey(self, rules: bool | Rules) -> Rules | None:
-        check_is_fitted(self, "model_")
+        check_is_fitted(self)
         if not isinstance(rules, bool | Rules):
             raise ParameterError(f"rules={quoted(rules)}: must be True, False or {params.rules.words}")
         return self.model_.rules_to_obey(rules)

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from semistruct.fitting.data import sequences
 from semistruct.fitting.labeller import SequenceLabeller
+from semistruct.params import check_is_fitted
 
 
 class Probabilities(SequenceLabeller):
@@ -19,5 +19,5 @@ class Probabilities(SequenceLabeller):
 
     def predict_marginals(self, X: Sequence[Any]) -> list[np.ndarray]:
         """For each sequence an array (tokens, labels): the probability of each label of `classes_` at each token."""
-        check_is_fitted(self, "model_")
+        check_is_fitted(self)
         return self.model_.marginals(sequences(X), self.n_jobs)

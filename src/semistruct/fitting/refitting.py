@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import clone
-
 from semistruct.errors import DataError, ParameterError
 from semistruct.fitting.data import Pairs, check_data, checked_dev
 from semistruct.rules import Rules
@@ -23,7 +21,7 @@ def refitted(method: Any, data: Pairs, dev: Pairs | None, further: dict[str, Any
     held_out = checked_dev(dev)
     if held_out is None or not held_out[0]:
         raise DataError("dev data: there is none, so there is nothing to learn again from")
-    both = clone(method)
+    both = method.unfitted()
     both.calibrates = both.ranks = False
     both.set_params(**chosen_C(method))
     if hasattr(method, "path_"):

@@ -8,7 +8,6 @@ from math import log
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import clone
 
 from semistruct import params
 from semistruct.chain.inference import ChainWeights, decode
@@ -99,7 +98,7 @@ class CODL(PathMethod):
         return HMM() if self.base is None else self.base
 
     def learner(self, n_labels: int) -> Learner:
-        return clone(self._base).set_params(n_jobs=self.n_jobs).learner(n_labels)
+        return self._base.unfitted().set_params(n_jobs=self.n_jobs).learner(n_labels)
 
     @classmethod
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:

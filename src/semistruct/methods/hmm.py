@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from semistruct import params
 from semistruct.batch import SequenceBatch
@@ -19,6 +18,9 @@ from semistruct.fitting.probabilities import Probabilities
 from semistruct.fitting.standing import Line
 from semistruct.fitting.supervised import SupervisedMethod
 from semistruct.progress import Progress, Watch
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 SMOOTHING = 0.01
 

@@ -5,26 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_array, hstack, issparse, vstack
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_array, check_is_fitted
 
 from semistruct import params
 from semistruct.errors import DataError, ParameterError, quoted
-from semistruct.params import check_params, seed_from
+from semistruct.params import Estimator, check_is_fitted, check_params, seed_from
 from semistruct.progress import Place, Progress
 from semistruct.solvers.class_counts import first_labels, swapped, whole_counts
 from semistruct.solvers.multiclass import hinge, solve_classes
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 RELATIVE = (0.1, 0.3, 1.0, 3.0, 10.0)
 NOBODY = -1
 
 
 @dataclass(eq=False, repr=False)
-class TransductiveSVM(ClassifierMixin, BaseEstimator):
+class TransductiveSVM(Estimator):
     """Multi-class SVM from labelled examples and a pool, in which the number of examples of each class is known:
 
         min_{W, y}  1/2 ||W||^2 + C sum_i H(x_i, y_i) + C_u sum_j H(x_j, y_j),
@@ -145,7 +145,23 @@ class TransductiveSVM(ClassifierMixin, BaseEstimator):
         best = np.argmax(self.decision_function(X), axis=1)
         return self.classes_[best]
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose class is right."""
+        from sklearn.metrics import accuracy_score
+
+        return accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type, tags.classifier_tags, tags.target_tags.required = "classifier", ClassifierTags(), True
+        return tags
+
     def _rows(self, X: Any) -> csr_array:
+        from scipy.sparse import csr_array
+        from sklearn.utils.validation import check_array
+
         try:
             found = csr_array(check_array(X, accept_sparse="csr", dtype=float))
         except ValueError as err:
@@ -203,5 +219,7 @@ def tree_costs(parents: Mapping[Any, Any], classes: Sequence[Any]) -> np.ndarray
 
 
 def _stacked(parts: list[Any], across: bool = False) -> csr_array:
+    from scipy.sparse import csr_array, hstack, issparse, vstack
+
     found = (hstack if across else vstack)([part if issparse(part) else csr_array(part) for part in parts])
     return csr_array(found)

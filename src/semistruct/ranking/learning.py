@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from semistruct.ranking.ranker import WITHIN, Parts, Ranker, Record
 from semistruct.solvers.lbfgs import minimise
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 LARGEST_C, LONG = 0.1, 33
 """Weight of the losses, of sequences that have this many tokens in the mean or more; short ones, which tell less, weigh
@@ -49,6 +51,8 @@ class Lists:
     def of(
         cls, X: Sequence[Sequence[Any]], gold: Sequence[Sequence[str]], found: Sequence[Candidates], scheme: str
     ) -> Lists:
+        from scipy.sparse import csr_array
+
         number: dict[str, int] = {}
         parts = Parts(scheme, lambda names: [number.setdefault(name, len(number)) for name in names])
         columns, ends, scores, wrong, sizes = list[int](), [0], list[float](), list[int](), list[int]()
@@ -102,6 +106,8 @@ class Objective:
 
     @classmethod
     def of(cls, lists: Lists) -> Objective:
+        from scipy.sparse import csr_array
+
         own = np.repeat(np.arange(len(lists)), np.diff(lists.offsets))
         ends = pairwise(lists.offsets)
         aim = np.array([a + np.lexsort((-lists.scores[a:b], lists.wrong[a:b]))[0] for a, b in ends])[own]

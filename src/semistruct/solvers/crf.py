@@ -9,18 +9,17 @@ proportions of the model itself (that is, log Z_i(w) - log Z_i(w; known)), or an
 from __future__ import annotations
 
 import time
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from semistruct.batch import UNKNOWN, SequenceBatch
 from semistruct.chain.inference import ChainWeights
 from semistruct.chain.posterior import posterior, summed_steps
 from semistruct.core import kernels
 from semistruct.progress import Progress, Watch
+from semistruct.solvers.convergence import warn_unconverged
 from semistruct.solvers.lbfgs import minimise
 from semistruct.solvers.merging import merged
 from semistruct.threads import spread
@@ -219,5 +218,5 @@ def solve(
     stop = "converged" if found.stop == "line_search" and near else found.stop
     if stop != "converged" and warn:
         problem = f"stopped after {len(values) - 1} iterations before the objective converged"
-        warnings.warn(f"{problem}; {HINTS[stop]}", ConvergenceWarning, stacklevel=2)
+        warn_unconverged(f"{problem}; {HINTS[stop]}")
     return Solution(objective.unpack(w), history, stop)

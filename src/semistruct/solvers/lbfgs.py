@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 LIMIT_REACHED = 1  # of scipy
@@ -44,6 +43,8 @@ def minimise(
     slope   if no entry of the projected gradient is larger,
     done    or if this says so, called with the value after every iteration
     """
+    from scipy.optimize import minimize
+
     is_done = False
 
     def note(intermediate_result: Any) -> None:

@@ -9,14 +9,16 @@ duality gap  sum_i C_i (max_c h_ic - sum_c alpha_ic h_ic)  with  h_ic = cost(y_i
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from sklearn.exceptions import ConvergenceWarning
 
 from semistruct.core import kernels
+from semistruct.solvers.convergence import warn_unconverged
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 CHECK_EVERY = 5  # passes
 
@@ -65,5 +67,5 @@ def solve_classes(
         if passes < max_passes:
             kernels.visit_classes(rng.permutation(n), rows, norm2, y, C, cost, W, alpha)
     text = f"stopped after {max_passes} passes at a relative duality gap of {gap / primal:.2%}, above tol ({tol:.2%})"
-    warnings.warn(text, ConvergenceWarning, stacklevel=2)
+    warn_unconverged(text)
     return ClassWeights(W, alpha, primal, gap)

@@ -17,7 +17,6 @@ P(s w) - D for a scale s, and s w is the solution.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
@@ -25,13 +24,13 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from semistruct.batch import SequenceBatch, ranges, starts
 from semistruct.chain.inference import ChainWeights
 from semistruct.core import kernels
 from semistruct.progress import Progress, Watch
 from semistruct.solvers import records
+from semistruct.solvers.convergence import warn_unconverged
 from semistruct.threads import spread
 
 BLOCKS, LEAST = 128, 32  # a pass looks at this many blocks of examples with the same w, of no less than LEAST each
@@ -220,11 +219,9 @@ def solve(
         for _ in range(SWEEPS):
             work.sweep(rng.permutation(work.unsettled()))
     solution = Solution(work.state, history, "max_passes")
-    warnings.warn(
+    warn_unconverged(
         f"stopped after {max_passes} passes at a relative duality gap of {solution.relative_gap:.2%}, "
-        f"above tol ({tol:.2%}); raise max_passes or tol",
-        ConvergenceWarning,
-        stacklevel=2,
+        f"above tol ({tol:.2%}); raise max_passes or tol"
     )
     return solution
 

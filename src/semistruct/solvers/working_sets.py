@@ -14,12 +14,15 @@ their working sets.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
 
 from semistruct.batch import SequenceBatch
 from semistruct.chain.inference import ChainWeights
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 SOFT = 0.1  # the temperature of the softmax, in units of the margin
 
@@ -31,6 +34,8 @@ def joint_features(
 
     where  (n_tokens,): only the tokens that are marked, and the steps that touch them
     """
+    from scipy.sparse import csr_array
+
     Y, here = n_labels, np.ones(batch.n_tokens, bool) if where is None else where
     owner, table = np.repeat(np.arange(len(batch)), batch.lengths), batch.table[here]
     per_token = np.diff(table.indptr)
@@ -96,6 +101,8 @@ class WorkingSets:
 
     def differences(self) -> csr_array:
         """f(x, y) of all labellings less that of labels[0]: nothing else matters for margins and shares."""
+        from scipy.sparse import vstack
+
         return vstack(self._rows, format="csr")
 
     def losses(self, cost: np.ndarray) -> np.ndarray:
@@ -129,6 +136,8 @@ class SmoothObjective:
     def __init__(
         self, sets: WorkingSets, labelled: np.ndarray, weight: np.ndarray, cost: np.ndarray, shares: WantedShares | None
     ) -> None:
+        from scipy.sparse import csr_array
+
         every = sets.differences()
         occurs = np.zeros(every.shape[1], bool)
         occurs[every.indices] = True
