@@ -21,7 +21,8 @@ from semistruct.features.registry import SEQUENCES, STEPS, TABLES, WORDS
 from semistruct.features.templates import SETS
 from semistruct.rules.files import shipped
 
-HEAVY = {"sklearn", "scipy", "matplotlib"}
+HEAVY = {"sklearn", "scipy", "matplotlib", "jinja2", "joblib", "pandas", "ray", "spacy", "fastapi", "requests"}
+LIGHT = {"numpy", "pydantic"}  # for labelling, but not for a mere import
 OF_EXTRAS = ("semistruct.work.app", "semistruct.work.routes")
 MODULES = sorted(
     module.name
@@ -34,13 +35,14 @@ MODULES = sorted(
 )
 
 
-def loaded_by(code):
+def loaded_by(code, heavy=frozenset(HEAVY), **options):
     """The heavy packages that `code` imports in a fresh interpreter."""
     show = "import sys; print('\\n'.join(m for m in sys.modules if '.' not in m), file=sys.stderr)"
-    found = subprocess.run([sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, check=True)
+    argv = [sys.executable, "-c", f"{code}\n{show}"]
+    found = subprocess.run(argv, capture_output=True, text=True, check=True, **options)
     modules = set(found.stderr.split())
     assert "semistruct" in modules
-    return HEAVY & modules
+    return heavy & modules
 
 
 HELP = "from semistruct.cli import main\ntry:\n    main({argv})\nexcept SystemExit as done:\n    assert not done.code"
@@ -56,8 +58,42 @@ def test_heavy_packages_are_imported_only_when_needed(code):
     assert loaded_by(code) == set()
 
 
+@pytest.mark.parametrize("code", ["import semistruct", HELP.format(argv=["--version"])], ids=["import", "version"])
+def test_not_even_numpy_is_imported_without_need(code):
+    assert loaded_by(code, HEAVY | LIGHT - {"pydantic"}) == set()
+
+
+@pytest.fixture(scope="module")
+def labelling(tmp_path_factory):
+    """A folder with a model that has rules, and lines to label."""
+    folder = tmp_path_factory.mktemp("labelling")
+    data = semistruct.make_citations(25, seed=1)
+    model = semistruct.SSVM(C=1.0, rules=semistruct.Rules.from_file("citations"))
+    model.fit(data.tokens[:20], data.labels[:20]).save(folder / "m")
+    (folder / "in.txt").write_text("".join(f"{' '.join(tokens)}\n" for tokens in data.tokens[20:]), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import semistruct; semistruct.SSVM, semistruct.AnnealedSSVM, semistruct.TransductiveSVM",
+     "import semistruct; semistruct.load('m').confidence([['A', '.', '1999']])",
+     HELP.format(argv=["predict", "m", "in.txt", "-o", "out.txt"]),
+     HELP.format(argv=["predict", "m", "in.txt", "-o", "out.txt", "--no-rules"]),
+     HELP.format(argv=["rules", "citations"])],
+    ids=["methods", "load", "predict", "predict without rules", "rules"],
+)  # fmt: skip
+def test_labelling_imports_nothing_heavy(code, labelling):
+    assert loaded_by(code, cwd=labelling) == set()
+
+
+def test_learning_does_not_import_scikit_learn():
+    code = "from semistruct import SSVM; SSVM().fit([['a', 'b']] * 3, [['x', 'y']] * 3).predict([['a']])"
+    assert "sklearn" not in loaded_by(code)
+
+
 def test_the_check_for_heavy_packages_sees_them():
-    assert "sklearn" in loaded_by("import semistruct; semistruct.SSVM")
+    assert "sklearn" in loaded_by("import semistruct; semistruct.SSVM().__sklearn_tags__()")
 
 
 def test_every_public_name_resolves():
