@@ -82,7 +82,6 @@ class Bench:
         """Under the rules, without a ranker, and what the ranker adds; 1 if there is one."""
         learn, report = self.draw(n, seed)
         model = method(C="auto", rules=self.rules)
-        model.calibrates = False
         pool = {"pool": self.pool.tokens} if method is AnnealedSSVM else {}
         model.fit(*learn, dev=self.dev, **pool)
         whole, model.model_ = model.model_, replace(model.model_, ranker=None)
@@ -96,7 +95,7 @@ class Bench:
         """The accuracy of a method with this C, without a ranker."""
         learn, report = self.draw(n, seed)
         model = method(C=C, rules=self.rules)
-        model.ranks = model.calibrates = False
+        model.ranks = False
         pool = {"pool": self.pool.tokens} if method in POOLED_C else {}
         return scores(model.fit(*learn, dev=self.dev, **pool), report)
 

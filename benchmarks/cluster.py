@@ -32,7 +32,6 @@ def main() -> None:
         model = AnnealedSSVM(
             rules=Rules.from_file("citations"), schedule=[10.0], rounds=2, select="last", match_by="score", **engine
         )
-        model.calibrates = False
         began = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

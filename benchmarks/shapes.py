@@ -63,7 +63,7 @@ def one(shape, pool):
 
     def fit(size):
         model = AnnealedSSVM(C=0.3, rules=given)
-        model.calibrates = model.ranks = False
+        model.ranks = False
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return model.fit(X, y, pool=[x for x, _ in free[:size]])

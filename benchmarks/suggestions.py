@@ -27,7 +27,6 @@ COLUMNS = ("none", "own, plain", "own", "suggested", "written")
 def accuracy(bench, learn, report, rules, pool):
     """Token accuracy, plain and under the rules, if there are some."""
     model = AnnealedSSVM(C="auto", rules=rules)
-    model.calibrates = False
     model.fit(*learn, pool=pool, dev=bench.dev)
     return model.score(*report, rules=False), model.score(*report)
 

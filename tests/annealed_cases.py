@@ -30,7 +30,7 @@ def long_titles(tokens, labels):
 def fit(*args, params=None, begins="labels", **kwargs):
     """One path only, unless `begins` is ""."""
     model = AnnealedSSVM(**{**SHORT, **(params or {})})
-    model.calibrates, model.begins = False, begins
+    model.begins = begins
     return model.fit(*args, **kwargs)
 
 

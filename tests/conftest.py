@@ -7,7 +7,6 @@ from hypothesis import settings
 
 from semistruct.cli import main
 from semistruct.fitting import crossing
-from semistruct.fitting.labeller import SequenceLabeller
 
 settings.register_profile("semistruct", deadline=None)  # how long an example takes says more about the machine
 settings.load_profile("semistruct")
@@ -48,14 +47,6 @@ def good(run):
         return out
 
     return call
-
-
-@pytest.fixture(scope="module")
-def uncalibrated():
-    """Models do not learn how right they are, for tests that do not ask it: that takes longer than all else."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SequenceLabeller, "calibrates", False)
-        yield
 
 
 @pytest.fixture(scope="module")

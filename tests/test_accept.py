@@ -107,8 +107,7 @@ def test_what_cannot_be_accepted(files, capsys, options, problem):
 def test_a_model_without_calibration(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     model = SSVM(C=0.5)
-    model.calibrates = False
-    model.fit(TRAIN.tokens, TRAIN.labels).save("m")
+    model.fit(TRAIN.tokens, TRAIN.labels).leave_uncalibrated().save("m")
     write(NEW, "new.tsv", "tsv")
     told = run(capsys, "predict", "m", "new.tsv", "--accept", "0.9", "--rest", "c", code=2).err
     assert "too few labels to promise anything" in told

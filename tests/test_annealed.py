@@ -46,8 +46,6 @@ from semistruct.fitting.trust import Trust
 from semistruct.methods.annealed import PRINTED, RELATIVE
 from semistruct.rules import Function, Proportion, Rules, StartsWith, Words
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
-
 
 @pytest.fixture(scope="module")
 def fitted():

@@ -25,7 +25,7 @@ from semistruct.rules.base import HARD
 from semistruct.solvers.sdm import Problem, solve
 from semistruct.switching.matching import Matcher
 
-pytestmark = pytest.mark.usefixtures("uncalibrated", "crossed_if_small")
+pytestmark = pytest.mark.usefixtures("crossed_if_small")
 
 
 def falls_within_each_temperature(history):

@@ -1,7 +1,9 @@
 """Probabilities of being right, and what is promised because of them."""
 
 import json
+import pickle
 import zipfile
+from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from scipy.stats import binom
+from sklearn.base import clone
 
 from semistruct import CRF, HMM, SSVM, AnnealedSSVM, Rules, load, make_citations
 from semistruct.batch import UNKNOWN
@@ -21,7 +24,8 @@ from semistruct.calibration.curves import KINDS, LOG_ODDS, MARGINS, PRIORS, Curv
 from semistruct.calibration.promises import CONFIDENCE, Record, keeps, needed
 from semistruct.calibration.reliability import by_chance, calibration_error, coverage, reliability
 from semistruct.errors import ModelError, ParameterError
-from semistruct.fitting.calibrating import ONE_PART, PARTS, parts_of
+from semistruct.fitting import calibrating
+from semistruct.fitting.calibrating import ONE_PART, PARTS, Uncalibrated, parts_of
 from semistruct.labels import Span, spans
 from semistruct.methods.ssvm import BRIEF_GAP, BRIEF_PASSES
 from semistruct.rules import AtMostOnce, StartsWith, Words
@@ -288,7 +292,7 @@ def test_probabilities_are_about_right(models, name):
 @pytest.mark.parametrize("name", ["crf", "hmm"])
 def test_exact_probabilities_before_calibration(models, name):
     model, odds = models[name], models[name].model_.answers(TEST.tokens, exact=True)
-    assert model.model_.calibration.plain.kind == LOG_ODDS
+    assert model.calibration_.plain.kind == LOG_ODDS
     for marginal, labels, one in zip(model.predict_marginals(TEST.tokens), *odds, strict=True):
         wanted = [row[model.classes_.index(label)] for row, label in zip(marginal, labels, strict=True)]
         assert_allclose(1 / (1 + np.exp(-one.token)), wanted, rtol=0, atol=1e-8)
@@ -300,7 +304,7 @@ def test_saved_and_loaded(models, tmp_path):
         again = load(tmp_path / name)
         assert again.confidence(TEST.tokens, by="sequence") == model.confidence(TEST.tokens, by="sequence")
         assert again.card_["calibration"]["from"] == "cross-fitting"
-        assert again.model_.calibration.to_dict() == model.model_.calibration.to_dict()
+        assert again.model_.calibration.to_dict() == model.calibration_.to_dict()
 
 
 @pytest.mark.parametrize("damage", [
@@ -324,14 +328,14 @@ def test_a_damaged_calibration(models, tmp_path, damage):
 def test_dev_data_is_asked_about_if_there_is_enough():
     dev = make_citations(40, seed=3)
     model = SSVM().fit(TRAIN.tokens, TRAIN.labels, dev=(dev.tokens, dev.labels))
-    assert model.model_.calibration.card == {"from": "dev data", "sequences": 40}
+    assert model.calibration_.card == {"from": "dev data", "sequences": 40}
     model.fit(TRAIN.tokens, TRAIN.labels, dev=(dev.tokens[:5], dev.labels[:5]))
-    assert model.model_.calibration.card == {"from": "dev data and cross-fitting", "sequences": 29}
+    assert model.calibration_.card == {"from": "dev data and cross-fitting", "sequences": 29}
 
 
 def test_one_label_leaves_what_other_data_tell():
     model = SSVM().fit(TRAIN.tokens[:1], TRAIN.labels[:1])
-    assert model.model_.calibration.card == {"from": "other data", "sequences": 0}
+    assert model.calibration_.card == {"from": "other data", "sequences": 0}
     assert 0 <= model.confidence(TEST.tokens[:1], by="sequence")[0] <= 1
     with pytest.raises(ParameterError, match="too few labels to promise anything: it takes at least 299 held-out"):
         model.promise(0.99)
@@ -364,13 +368,94 @@ def test_brief_models_fill_in_unknown_labels_in_no_more_passes_than_they_need():
 
 def test_partly_labelled_sequences_are_not_held_out():
     labels = [[None, *row[1:]] for row in TRAIN.labels[:6]] + TRAIN.labels[6:]
-    assert SSVM().fit(TRAIN.tokens, labels).model_.calibration.card["sequences"] == 18
+    assert SSVM().fit(TRAIN.tokens, labels).calibration_.card["sequences"] == 18
+
+
+@pytest.fixture
+def learned(monkeypatch):
+    """A list of what calibration has learned so far."""
+    calls, learn = [], Uncalibrated.calibration
+    monkeypatch.setattr(Uncalibrated, "calibration", lambda kept: calls.append(kept) or learn(kept))
+    return calls
+
+
+ASKING = {
+    "confidence": lambda model: model.confidence(TEST.tokens[:1]),
+    "sureness": lambda model: model.sureness(TEST.tokens[:1]),
+    "promise": lambda model: model.promise(0.3),
+    "accept": lambda model: model.accept(TEST.tokens[:1], 0.3),
+    "calibrate": lambda model: model.calibrate(),
+}
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_it_is_learned_once_and_only_when_somebody_asks(learned, name):
+    model = SSVM(rules=RULES).fit(TRAIN.tokens, TRAIN.labels)
+    model.predict(TEST.tokens, n_best=2)
+    model.score(TEST.tokens, TEST.labels)
+    model.decision_function(TEST.tokens)
+    assert learned == []
+    ASKING[name](model)
+    ASKING[name](model)
+    assert len(learned) == 1
+    assert model._uncalibrated is None  # the training data is not kept any longer
+
+
+def test_a_saved_model_is_calibrated(learned, tmp_path):
+    model = SSVM().fit(TRAIN.tokens, TRAIN.labels)
+    model.save(tmp_path / "m")
+    assert load(tmp_path / "m").calibration_.to_dict() == model.calibration_.to_dict()
+    assert len(learned) == 1
+
+
+@pytest.mark.parametrize(
+    "method", [SSVM(rules=RULES), SSVM(C="auto"), CRF(), HMM(), AnnealedSSVM(rules=RULES, schedule=[1.0], rounds=1)]
+)
+def test_what_is_learned_later_is_the_same(learned, method):
+    pool = {"pool": TEST.tokens[:10]} if isinstance(method, AnnealedSSVM) else {}
+    model = method.fit(TRAIN.tokens, TRAIN.labels, **pool)
+    other = pickle.loads(pickle.dumps(model))
+    copied = deepcopy(model)
+    wanted = model.calibration_.to_dict()
+    model.set_params(random_state=5, n_jobs=2) if "random_state" in model.get_params() else model.set_params(n_jobs=2)
+    assert copied.calibration_.to_dict() == wanted
+    assert other.predict(TEST.tokens[:5]) == model.predict(TEST.tokens[:5])
+    assert len(learned) == 2
+    assert other.calibration_.to_dict() == wanted
+    assert clone(model).get_params() == model.get_params()
+    assert clone(model)._uncalibrated is None
+
+
+def test_a_second_fit_forgets_the_first():
+    model = SSVM().fit(TRAIN.tokens, TRAIN.labels)
+    assert model.calibration_.card["sequences"] == len(TRAIN)
+    assert model.fit(TRAIN.tokens[:7], TRAIN.labels[:7]).calibration_.card["sequences"] == 7
+
+
+def test_an_interruption_while_somebody_asks_changes_nothing(monkeypatch):
+    model = SSVM().fit(TRAIN.tokens, TRAIN.labels)
+    with monkeypatch.context() as patch:
+        patch.setattr(calibrating, "_answers", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            model.confidence(TEST.tokens)
+    assert model.calibration_.card["from"] == "cross-fitting"
+
+
+def test_an_interruption_while_a_model_is_saved_leaves_it_uncalibrated(monkeypatch, tmp_path):
+    model = SSVM().fit(TRAIN.tokens, TRAIN.labels)
+    monkeypatch.setattr(calibrating, "_answers", interrupt)
+    with pytest.warns(UserWarning, match="interrupted; left out: calibration"):
+        model.save(tmp_path / "m")
+    assert (model.stop_, model.skipped_) == ("interrupted", ["calibration"])
+    assert load(tmp_path / "m").model_.calibration is None
+
+
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
 
 
 def test_a_model_without_calibration():
-    model = SSVM()
-    model.calibrates = False
-    model.fit(TRAIN.tokens, TRAIN.labels)
+    model = SSVM().fit(TRAIN.tokens, TRAIN.labels).leave_uncalibrated()
     for ask in (lambda: model.promise(0.9), lambda: model.accept([["a"]], 0.9)):
         with pytest.raises(ParameterError, match=r"too few labels .* there are none"):
             ask()
@@ -428,4 +513,4 @@ def test_a_rule_may_be_about_a_label_that_one_sequence_has():
     X, y = [["a", "b"]] * 3 + [["a", "c"]], [["x", "y"]] * 3 + [["x", "z"]]
     rules = Rules([Words("c", are="z"), StartsWith("x")])
     model = AnnealedSSVM(C=1.0, rules=rules, schedule=[1.0], rounds=1).fit(X, y, pool=[["a", "c"], ["a", "b"]] * 3)
-    assert model.model_.calibration.card["sequences"] == 2
+    assert model.calibration_.card["sequences"] == 2

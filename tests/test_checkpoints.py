@@ -30,7 +30,7 @@ from semistruct.fitting import checkpoints
 from semistruct.fitting.margin import START_TOL
 from semistruct.rules import Function, Rules, StartsWith, Words
 
-pytestmark = pytest.mark.usefixtures("uncalibrated", "crossed_if_small")
+pytestmark = pytest.mark.usefixtures("crossed_if_small")
 
 
 class Killed(Exception):

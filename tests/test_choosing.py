@@ -13,8 +13,6 @@ from semistruct.errors import DataError, ParameterError
 from semistruct.fitting.trust import GRID, Trust, best_strength
 from semistruct.metrics import METRICS, rank, standing
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
-
 TRAIN, DEV, POOL = make_citations(8), make_citations(12, seed=1), make_citations(10, seed=2)
 PAIR = (DEV.tokens, DEV.labels)
 SMALL = {"features": ["word", "shape"], "tol": 0.1}

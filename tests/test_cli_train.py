@@ -10,7 +10,7 @@ from matplotlib.image import imread
 from semistruct import SSVM, AnnealedSSVM, Corpus, load, make_citations, read, write
 from semistruct.cli import main, training
 from semistruct.cli.training import value_of
-from semistruct.fitting import checkpoints, path, ranked
+from semistruct.fitting import calibrating, checkpoints, path, ranked
 from semistruct.methods import METHODS
 from semistruct.rules import Rules
 
@@ -305,7 +305,7 @@ LATE = {  # what is interrupted, in which of its calls, and what is left out the
     "the explanation": (path, "explain", 1, "the explanation, the ranker, calibration"),
     "the weights": (AnnealedSSVM, "_weighed", 1, "the weights of rules, the ranker, calibration"),
     "the ranker": (AnnealedSSVM, "_ranking", 1, "the ranker, calibration"),
-    "the calibration": (path, "calibrate_path", 1, "calibration"),
+    "the calibration": (calibrating.Uncalibrated, "calibration", 1, "calibration"),
     "a path for the calibration": (AnnealedSSVM, "_walk", 2, "calibration"),
     "the scores": (training, "_scores", 1, "scores"),
     "the file": (AnnealedSSVM, "save", 1, ""),
@@ -337,6 +337,13 @@ def test_an_interrupted_refit_leaves_the_model(run, home, tmp_path, monkeypatch,
     assert code == 130
     assert re.search(r"; left out: (the ranker, )?(calibration, )?learning from the dev data\n$", err)
     assert load(tmp_path / "m").predict([["A", "."]])
+
+
+def test_supervised_training_keeps_its_model_without_calibration(run, home, tmp_path, monkeypatch):
+    monkeypatch.setattr(calibrating.Uncalibrated, "calibration", interrupt)
+    code, _, err = run("train", home / "train.tsv", *QUICK, "-o", tmp_path / "m")
+    assert (code, err) == (130, f"semistruct: interrupted, the model is in {tmp_path / 'm'}; left out: calibration\n")
+    assert load(tmp_path / "m").confidence([["A", "."]])
 
 
 def test_supervised_training_keeps_its_model_too(run, home, tmp_path, monkeypatch):

@@ -39,8 +39,6 @@ from strategies import seeds
 from test_checkpoints import Killed, stopping
 from test_hmm import counted, same_numbers, weights_by_name
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
-
 TIE = 1e-7  # two ways of adding up the same score
 light = settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 SMALL = {"k": 3, "rounds": 3}
@@ -214,8 +212,6 @@ def test_known_labels_are_kept():
     seen = []
 
     class Keeping(CODL):
-        calibrates = False
-
         def _compared(self, task, state, found):
             known = task.open_known
             seen.append(all(np.all((found.labels[r] == known) | (known < 0)) for r in range(self.k)))

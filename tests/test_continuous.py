@@ -30,8 +30,6 @@ from semistruct.solvers.working_sets import (
     unlabelled_loss,
 )
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
-
 SHORT = {"features": ["word", "shape"], "schedule": [0.03, 0.3], "rounds": 3, "max_steps": 30}
 
 

@@ -15,8 +15,6 @@ from semistruct.errors import DataError, ParameterError
 from semistruct.experiments.curve import Curve, _Part, advice, learning_curve, sensible_sizes, trial_size
 from semistruct.experiments.outlook import Law, Outlook, Trial
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
-
 QUICK = ("--folds", "2", "-f", "word", "-f", "shape", "--sizes", "3,6", "--jobs", "1")
 
 

@@ -243,7 +243,6 @@ def cluster():
 def fitted(**params):
     given = {"rules": RULES, "schedule": [1.0, 10.0], "rounds": 2, "select": "last", "features": "paper", "n_jobs": 1}
     method = AnnealedSSVM(**given, **params)
-    method.calibrates = False
     return method.fit(X, Y, pool=POOL)
 
 

@@ -28,8 +28,6 @@ from semistruct.experiments.view import View
 from semistruct.formats import write
 from semistruct.methods import METHODS
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
-
 # ---- statistics, against plain twins
 
 

@@ -16,7 +16,6 @@ FEW, POOL, DEV, TEST = (make_citations(n, seed=seed) for seed, n in enumerate((2
 
 def learned(corpus=FEW, dev=None, method=AnnealedSSVM, pool=POOL.tokens, **params):
     model = method(C=0.3, **params) if method is AnnealedSSVM else method(**params)
-    model.calibrates = False
     return model.fit(corpus.tokens, corpus.labels, pool=pool, dev=dev)
 
 
@@ -62,7 +61,6 @@ def test_few_sequences_are_enough_only_if_dev_data_tell_whether_it_helps():
 @pytest.mark.filterwarnings("ignore:.* dev sequences are also")
 def test_they_are_dropped_where_dev_data_show_no_gain():
     found = AnnealedSSVM(C=10.0)
-    found.calibrates = False
     found.fit(FEW.tokens, FEW.labels, pool=POOL.tokens, dev=(FEW.tokens, FEW.labels))
     assert [point["dev_score"] for point in found.path_] == [1.0]  # the supervised model knows them all
     assert found.rules_ is None
@@ -79,7 +77,6 @@ def test_without_a_pool_or_without_words_nothing_is_suggested():
     assert learned(pool=None).rules_ is None
     features = [[[f"w={token}"] for token in x] for x in FEW.tokens]
     model = AnnealedSSVM(C=0.3, select="last")
-    model.calibrates = False
     assert model.fit(features, FEW.labels, pool=features[:5]).rules_ is None
 
 

@@ -45,8 +45,6 @@ from semistruct.rules import (
     Words,
 )
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
-
 BOTH = [PosteriorRegularization, DASO]
 FEATURES = {"features": SHORT["features"]}
 PUBLIC = Rules.from_file("citations-daso")

@@ -297,7 +297,7 @@ def test_the_annealed_model_is_ranked():
     rules = Rules([AtMostOnce("b")])
     model = AnnealedSSVM(features=["word"], rules=rules, schedule=[1.0], rounds=1).fit(X, Y, pool=pool)
     assert model.score(pool, truth, rules=True) == 1
-    assert model.model_.calibration.ruled.records["sequence"].total > 0
+    assert model.calibration_.ruled.records["sequence"].total > 0
 
 
 def test_a_refitted_model_keeps_its_ranker():

@@ -43,7 +43,6 @@ LABELS = ("author", "date", "title")
 
 def fitted(*rules, labels=None, dev=None, **options):
     model = SSVM(features=["word"], rules=Rules(rules, labels), **options)
-    model.calibrates = False
     return model.fit(X, Y, dev=dev)
 
 

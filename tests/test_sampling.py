@@ -12,8 +12,6 @@ from semistruct.fitting.task import Task
 from semistruct.rules import Rules
 from test_checkpoints import Killed, stopping
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
-
 PART = 12  # sequences of the sample
 
 

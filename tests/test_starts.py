@@ -50,7 +50,6 @@ def test_the_other_start_is_a_model_of_posterior_regularisation(models):
     assert start["C_u"] is None
     assert start != labels
     pr = PosteriorRegularization(C="auto", features=SHORT["features"], rules=CITATIONS)
-    pr.calibrates = False
     with pytest.warns(RuleWarning, match="cannot learn from"):
         pr.fit(*LABELLED, pool=UNLABELLED, dev=DEV)
     scores = [row["dev_score"] for row in pr.path_[1:]]
@@ -102,7 +101,7 @@ def test_refitting_begins_where_the_fit_did(models):
 
 def test_the_start_alone_may_be_the_model():
     model = AnnealedSSVM(**SHORT, rules=CITATIONS)
-    model.begins, model.part_of_path, model.calibrates = "rules", slice(0, 0), False
+    model.begins, model.part_of_path = "rules", slice(0, 0)
     model.fit(*LABELLED, pool=UNLABELLED)
     assert (model.start_, len(model.path_), len(model.labels_)) == ("rules", 1, len(UNLABELLED))
 

@@ -39,8 +39,6 @@ from semistruct.rules import (
 )
 from semistruct.solvers.sdm import solve
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
-
 ROUNDING = 1e-9
 LABELS = ("x", "y", "z")
 LOCAL = [

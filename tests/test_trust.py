@@ -19,8 +19,6 @@ from semistruct.rules import AtMostOnce, Count, Function, Present, Proportion, R
 from semistruct.rules.checking import check_rules
 from semistruct.rules.credibility import CASES, KINDS, MOST, PRIOR, Credibility
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
-
 TRAIN, POOL = make_citations(12, seed=3), make_citations(40, seed=4)
 LABELS = sorted({*TRAIN.label_set, "editor"})
 FALSE = Words(["the", "and", "of", ",", "."], are="volume")

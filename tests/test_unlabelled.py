@@ -7,8 +7,6 @@ from semistruct.errors import DataError
 from semistruct.fitting.unlabelled import WORTH, implied_labels
 from semistruct.rules import AtMostOnce, Order, Pattern, StartsWith, Words
 
-pytestmark = pytest.mark.usefixtures("uncalibrated")
-
 LABELS = ["author", "date", "pages", "title"]
 RULES = Rules(
     [StartsWith("author"), Pattern(r"\d{4}", are="date"), Words(["pp", "pages"], are="pages"), AtMostOnce("all"),

@@ -54,9 +54,7 @@ def suggest(
     _check(X, model, rules)
     if model is None:
         show("learning a model")
-        own = SSVM()
-        own.calibrates = False
-        estimator: SequenceLabeller = own.fit(X, labelled)
+        estimator: SequenceLabeller = SSVM().fit(X, labelled)
     else:
         estimator = model
     labels = (rules or Rules([])).all_labels({*chain.from_iterable(labelled), *estimator.classes_})

@@ -38,8 +38,7 @@ def run(folder: Path, seed: int, jobs: int | None) -> None:
     rules, test = Rules.from_file("citations"), make_citations(N_TEST, seed=seed + 1000)
     supervised = SSVM(rules=rules, n_jobs=jobs)
     annealed = AnnealedSSVM(rules=rules, schedule=[1.0, 10.0], rounds=2, n_jobs=jobs)
-    supervised.calibrates = annealed.calibrates = False  # nobody asks here how likely labels are right
-    supervised.ranks = annealed.ranks = False  # and a first look should not take long
+    supervised.ranks = annealed.ranks = False  # a first look should not take long
     annealed.begins = "labels"
     titles = ("labelled references", "labels alone", "obeying the rules", "and learning from the pool", "seconds")
     rows = []

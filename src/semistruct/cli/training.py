@@ -97,7 +97,7 @@ def train(
     with watching(quiet) as watch, warnings.catch_warnings():
         warnings.filterwarnings("ignore", "interrupted")  # `end` says more
         warnings.filterwarnings("ignore", ".* dev sequences are also")  # so do notices
-        estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further)
+        estimator.fit(data.labelled.tokens, data.labelled.labels, watch=watch, **further).calibrate()
     seconds = time.perf_counter() - began
     estimator.tokens_ = data.tokens
     skipped = list(getattr(estimator, "skipped_", ()))

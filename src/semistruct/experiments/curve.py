@@ -161,11 +161,10 @@ class _Part:
             warnings.simplefilter("ignore")  # of one fit among many; stop_ shows an interruption
             supervised = method == "supervised"
             model: Any = (SSVM if supervised else AnnealedSSVM)(**self.given)
-            model.calibrates = False
             model.fit(*self.pairs(which), **({} if supervised else {"pool": unlabelled}))
         if model.stop_ == "interrupted":
             raise KeyboardInterrupt
-        return model, scorer(self.given["metric"])(model, *self.pairs(self.held))
+        return model.leave_uncalibrated(), scorer(self.given["metric"])(model, *self.pairs(self.held))
 
     def picked(self, which: Sequence[int], model: Any) -> list[int]:
         """Those that `pick` would label next."""

@@ -62,7 +62,7 @@ def fit(entry: Entry, setup: Setup) -> Fitted:
         del given["features"]
     known = estimator.get_params()
     estimator.set_params(**{key: value for key, value in given.items() if key in known})
-    estimator.keep_models, estimator.calibrates = True, False
+    estimator.keep_models = True
     offered = {"dev": setup.dev, "pool": setup.pool}
     taken = inspect.signature(estimator.fit).parameters
     estimator.fit(*setup.learn, **{key: value for key, value in offered.items() if key in taken})

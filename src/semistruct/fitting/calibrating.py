@@ -1,4 +1,6 @@
-"""Calibration at the end of a fit: models that have not seen some labelled sequences are asked about these.
+"""Calibration of a fitted model: models that have not seen some labelled sequences are asked about these.
+
+It is learned when somebody first asks how sure the model is, or saves it; a fit only keeps what that needs.
 
 With dev data that is the model itself.  Without, or with little of it, the labelled sequences are cut into parts, and
 each is labelled by a model learned from the others, with the C that was chosen.  Where C was chosen by
@@ -11,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -67,26 +70,45 @@ class Asked:
 Ranked = Callable[[Iterable[Asked]], Iterator[Asked]]
 
 
-def calibrated(
-    model: Model, dev: Pairs | None, without: Callable[[], Iterator[Asked]], exact: bool, n_jobs: int | None
-) -> Model:
-    """The model with its calibration; `without` gives models learned without parts of the labelled sequences."""
-    asked, sources = list[Asked](), list[str]()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if dev is not None:
-            asked.append(Asked(model, dev[0][:MOST], dev[1][:MOST]))
-            sources.append("dev data")
-        if dev is None or len(dev[0]) <= FEW:
-            found = list(without())
-            asked += found
-            sources += ["cross-fitting"] * (len(found) > 0)
-        asked = [replace(one, model=replace(one.model, rules=model.rules)) for one in asked]
-        plain = Standing.of(LOG_ODDS if exact else MARGINS, False, [_answers(one, exact, n_jobs) for one in asked])
-        ruled = None
-        if model.rules is not None:
-            ruled = Standing.of(MARGINS, True, [_answers(one, False, n_jobs, under_rules=True) for one in asked])
-    return replace(model, calibration=Calibration(" and ".join(sources) or "other data", plain, ruled))
+def nobody() -> Iterator[Asked]:
+    """No model that has not seen a part."""
+    return iter(())
+
+
+@dataclass(frozen=True)
+class Uncalibrated:
+    """What a fit keeps until somebody asks how right its model is.
+
+    without  gives models learned without parts of the labelled sequences; like all of this, it can be pickled
+    exact    whether scores are logarithms of probabilities
+    """
+
+    model: Model
+    dev: Pairs | None
+    without: Callable[[], Iterator[Asked]]
+    exact: bool
+    n_jobs: int | None
+
+    def calibration(self) -> Calibration:
+        """How right the model is."""
+        dev, rules, asked, sources = self.dev, self.model.rules, list[Asked](), list[str]()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if dev is not None:
+                asked.append(Asked(self.model, dev[0][:MOST], dev[1][:MOST]))
+                sources.append("dev data")
+            if dev is None or len(dev[0]) <= FEW:
+                found = list(self.without())
+                asked += found
+                sources += ["cross-fitting"] * (len(found) > 0)
+            asked = [replace(one, model=replace(one.model, rules=rules)) for one in asked]
+            plain = [_answers(one, self.exact, self.n_jobs) for one in asked]
+            ruled = [] if rules is None else [_answers(one, False, self.n_jobs, under_rules=True) for one in asked]
+        return Calibration(
+            " and ".join(sources) or "other data",
+            Standing.of(LOG_ODDS if self.exact else MARGINS, False, plain),
+            None if rules is None else Standing.of(MARGINS, True, ruled),
+        )
 
 
 def _answers(asked: Asked, exact: bool, n_jobs: int | None, *, under_rules: bool = False) -> dict[str, Cases]:
@@ -105,41 +127,40 @@ def parts_of(n: int, seed: int, n_parts: int = PARTS, *, costly: bool = False) -
     return parts[:COSTLY] if costly else parts
 
 
-def calibrate_path(method: Any, labelled: Pairs, pool: list[Any], dev: Pairs | None, ranked: Ranked) -> None:
-    """Calibrate the model of a method with a path, just fitted.
+def paths_without(method: Any, labelled: Pairs, pool: list[Any], ranked: Ranked) -> Callable[[], Iterator[Asked]]:
+    """Models like that of a method with a path, just fitted, but without parts of the labelled sequences.
 
     ranked  gives models that are asked the rankers that they may have
     """
     chosen = next(k for k, point in enumerate(method.path_) if point["chosen"])
-    without = partial(_paths_without, method, chosen, labelled, pool)
-    method.model_ = calibrated(method.model_, dev, lambda: ranked(without()), method.probabilistic, method.n_jobs)
-
-
-def leave_uncalibrated(method: Any) -> None:
-    """Have the model of a method know only what other data tell."""
-    method.model_ = calibrated(method.model_, None, lambda: iter(()), method.probabilistic, method.n_jobs)
-
-
-def _paths_without(method: Any, chosen: int, labelled: Pairs, pool: list[Any]) -> Iterator[Asked]:
-    """Models of the stage of the chosen point, 0 for the supervised start, without parts of the labelled sequences."""
-    X, y = labelled
-    whole = complete(y)
     seed = seed_from(method.random_state)
     size = min(max(len(pool) // SHARE_OF_POOL, LEAST), MOST)
     some = np.random.default_rng(seed).permutation(len(pool))[:size]
     rules = Rules(list(method.rules_ or ()), method.model_.labels)  # a part may have labels that no other has
     wanted = {"select": "last", "rounds": 1, "rules": rules, "engine": None, **chosen_C(method)}
     settings = {name: value for name, value in wanted.items() if name in method.get_params()}
-    for part in parts_of(len(whole), seed, costly=True):
-        held = {whole[i] for i in part}
-        other = method.unfitted().set_params(**settings)
-        other.calibrates, other.ranks, other.rough_start = False, False, True
-        other.part_of_path, other.begins = slice(max(chosen - 1, 0), chosen), method.start_
-        rest = [[one for i, one in enumerate(rows) if i not in held] for rows in (X, y)]
-        other.fit(*rest, pool=[pool[i] for i in some] if chosen or method.start_ == "rules" else None)
-        if other.stop_ == "interrupted":
-            raise KeyboardInterrupt
-        yield Asked.of(other.model_, labelled, sorted(held))
+    short = method.unfitted().set_params(**settings)
+    short.ranks, short.rough_start = False, True
+    short.part_of_path, short.begins = slice(max(chosen - 1, 0), chosen), method.start_  # 0 is the supervised start
+    whole = complete(labelled[1])
+    parts = [[whole[i] for i in part] for part in parts_of(len(whole), seed, costly=True)]
+    few = [pool[i] for i in some] if chosen or method.start_ == "rules" else None
+    return partial(_paths_without, short, labelled, few, parts, ranked)
+
+
+def _paths_without(
+    short: Any, labelled: Pairs, pool: list[Any] | None, parts: list[list[int]], ranked: Ranked
+) -> Iterator[Asked]:
+    return ranked(Asked.of(_path_without(short, labelled, pool, {*part}), labelled, sorted(part)) for part in parts)
+
+
+def _path_without(short: Any, labelled: Pairs, pool: list[Any] | None, held: set[int]) -> Model:
+    """The model of a short path from the labelled sequences that are not held out."""
+    rest = [[one for i, one in enumerate(rows) if i not in held] for rows in labelled]
+    one = deepcopy(short).fit(*rest, pool=pool)
+    if one.stop_ == "interrupted":
+        raise KeyboardInterrupt
+    return one.model_
 
 
 def learned_without(

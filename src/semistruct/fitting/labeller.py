@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -18,6 +19,7 @@ from semistruct.errors import DataError, ModelError, ParameterError, all_of, quo
 from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
 from semistruct.features.templates import as_texts
+from semistruct.fitting.calibrating import Uncalibrated
 from semistruct.fitting.data import Pairs, check_data, sequences
 from semistruct.fitting.refitting import refitted
 from semistruct.fitting.standing import Line, RuleReport
@@ -50,9 +52,8 @@ class SequenceLabeller(Estimator):
     look_    how the tokens of X look, None if X holds features
     trust_   list of dicts, one per rule: rule, weight in prediction, applies, obeys, why
 
-    Where the attribute `calibrates` is set to False, `fit` does not learn how right the model is, and takes less time;
-    `confidence` then goes by what models of other data told.  Where `ranks` is set to False, it learns no ranker of the
-    best labellings (`semistruct.ranking`).
+    How right the model is (`calibration_`) is learned when `confidence` or the like is first asked for, or at `save`.
+    Where the attribute `ranks` is set to False, `fit` learns no ranker of the best labellings (`semistruct.ranking`).
     """
 
     name: ClassVar[str]
@@ -60,8 +61,8 @@ class SequenceLabeller(Estimator):
     checks: ClassVar[params.Checks] = {}
     reports: ClassVar[tuple[RuleReport, ...]] = ()
     probabilistic: ClassVar[bool] = False  # whether scores are logarithms of probabilities
-    calibrates = True
     ranks = False
+    _uncalibrated: Uncalibrated | None = None
     C: float | str
     features: FeatureSet
     rules: Rules | None
@@ -72,6 +73,7 @@ class SequenceLabeller(Estimator):
     data_: dict[str, Any]
     labels_: list[Any]
     stop_: str
+    skipped_: list[str]
     card_: dict[str, Any]
     tokens_: str
     look_: Look | None
@@ -92,6 +94,30 @@ class SequenceLabeller(Estimator):
         """The labels, sorted."""
         check_is_fitted(self)
         return list(self.model_.labels)
+
+    @property
+    def calibration_(self) -> Calibration:
+        """How right the model is: learned now, if it has not been yet."""
+        check_is_fitted(self)
+        if self.model_.calibration is None and (kept := self._uncalibrated) is not None:
+            self.model_ = replace(self.model_, calibration=kept.calibration())
+            self._uncalibrated = None
+        return self.model_.calibration or Calibration.unlearned(self.probabilistic)
+
+    def calibrate(self) -> Self:
+        """Learn how right the model is; an interruption ends only that, and `stop_` and `skipped_` tell of it."""
+        try:
+            _ = self.calibration_
+        except KeyboardInterrupt:
+            self.stop_, self.skipped_ = "interrupted", [*getattr(self, "skipped_", ()), "calibration"]
+            self.leave_uncalibrated()
+            warnings.warn("interrupted; left out: calibration", stacklevel=2)
+        return self
+
+    def leave_uncalibrated(self) -> Self:
+        """Have `confidence` go by what models of other data told, which takes no time, and promise nothing."""
+        self._uncalibrated = None
+        return self
 
     def predict(
         self, X: Sequence[Any], *, rules: bool | Rules = True, corpus: bool = False, n_best: int | None = None
@@ -174,9 +200,7 @@ class SequenceLabeller(Estimator):
 
     def _standing(self, obeyed: Rules | None) -> Standing:
         """How right the model is under these rules."""
-        check_is_fitted(self)
-        known = self.model_.calibration or Calibration.unlearned(self.probabilistic)
-        return known.of(obeyed is not None)
+        return self.calibration_.of(obeyed is not None)
 
     def _labelled(self, X: Any, y: Any, rules: bool | Rules) -> tuple[list[Any], list[Any]]:
         """X and y as lists, where the model knows all labels of y; None for y stands for what it predicts."""
@@ -245,6 +269,7 @@ class SequenceLabeller(Estimator):
         check_is_fitted(self)
         if not isinstance(card, Mapping | None):
             raise ParameterError(f"card={quoted(card)}: the card of a model is a dictionary")
+        self.calibrate()
         given, data = dict(card or {}), getattr(self, "data_", {})
         if data and isinstance(given.get("data", {}), dict):
             given["data"] = {**data, **given.get("data", {})}

@@ -17,7 +17,7 @@ from semistruct.corpus import complete
 from semistruct.errors import ParameterError, RuleWarning, quoted, some_of
 from semistruct.features import FeatureSet
 from semistruct.features.encoder import form_of
-from semistruct.fitting.calibrating import Asked, calibrate_path, learned_without, leave_uncalibrated, parts_of
+from semistruct.fitting.calibrating import Asked, Uncalibrated, learned_without, nobody, parts_of, paths_without
 from semistruct.fitting.choice import choose_C
 from semistruct.fitting.data import (
     DevData,
@@ -175,22 +175,22 @@ class PathMethod(SequenceLabeller):
         self._conclude(task, points, judge, run.state, supervised)
         weigh = partial(self._weighed, self.model_, trust, n_labelled)
         self.model_ = self._or_else("the weights of rules", partial(weigh, dev), partial(weigh, None))
-        self._rank_and_calibrate(task, (X, y) if n_labelled else ([], []), pool or [], dev)
+        self._rank(task, (X, y) if n_labelled else ([], []), pool or [], dev)
         if self.keep_models:
             rules, ranker = self.model_.rules, self.model_.ranker
             self.models_ = [replace(self._model(task, p.chain), rules=rules, ranker=ranker) for p in points]
         return self
 
-    def _rank_and_calibrate(self, task: Task, labelled: Pairs, pool: list[Any], dev: Pairs | None) -> None:
-        """Give the model a ranker, and have it know how right it is."""
+    def _rank(self, task: Task, labelled: Pairs, pool: list[Any], dev: Pairs | None) -> None:
+        """Give the model a ranker, and keep what it takes to know how right it is."""
         ranking = NO_RANKING
         if self.ranks and can_rank(*labelled, self.rules):
             ranking = self._or_else("the ranker", partial(self._ranking, task, labelled), long=True) or NO_RANKING
         self.model_ = replace(self.model_, ranker=ranking.ranker)
-        if self.calibrates:
-            held_out = labelled if self.stop_ == "finished" else ([], [])
-            calibrate = partial(calibrate_path, self, held_out, pool, dev, ranking.apart)
-            self._or_else("calibration", calibrate, partial(leave_uncalibrated, self), long=dev is None)
+        finished = partial(paths_without, self, labelled, pool, ranking.apart)
+        without = self._or_else("calibration", finished, lambda: nobody, long=dev is None)
+        without = without if self.stop_ == "finished" else nobody
+        self._uncalibrated = Uncalibrated(self.model_, dev, without, self.probabilistic, self.n_jobs)
 
     def _or_else(
         self, what: str, step: Callable[[], Any], instead: Callable[[], Any] = lambda: None, *, long: bool = False
@@ -366,7 +366,7 @@ class PathMethod(SequenceLabeller):
     def _take_best(self, task: Task, points: list[Point], judge: Judge, state: State) -> Point:
         """Take the best point, which is quick; what takes longer is left empty for now."""
         best = judge.best(points)
-        self.model_ = self._model(task, points[best].chain)
+        self.leave_uncalibrated().model_ = self._model(task, points[best].chain)
         self.history_ = state.history
         self.path_ = [{**point.row(self.axis), "chosen": i == best} for i, point in enumerate(points)]
         self.labels_ = [None] * len(task.free)

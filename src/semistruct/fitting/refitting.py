@@ -22,7 +22,7 @@ def refitted(method: Any, data: Pairs, dev: Pairs | None, further: dict[str, Any
     if held_out is None or not held_out[0]:
         raise DataError("dev data: there is none, so there is nothing to learn again from")
     both = method.unfitted()
-    both.calibrates = both.ranks = False
+    both.ranks = False
     both.set_params(**chosen_C(method))
     if hasattr(method, "path_"):
         both.set_params(select="last", rules=Rules([]) if method.rules_ is None else method.rules_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -10,9 +10,10 @@ from typing import Any, Self
 import numpy as np
 
 from semistruct.chain.inference import ChainWeights
+from semistruct.corpus import complete
 from semistruct.errors import DataError
 from semistruct.features import Encoder, FeatureSet
-from semistruct.fitting.calibrating import PARTS, Asked, calibrated, learned_without, parts_of
+from semistruct.fitting.calibrating import PARTS, Asked, Uncalibrated, learned_without, parts_of
 from semistruct.fitting.choice import choose_C
 from semistruct.fitting.data import (
     DevData,
@@ -108,27 +109,21 @@ class SupervisedMethod(SequenceLabeller):
         model = Model(labels, encoder, learned.chain).compact()
         trust = Trust.of(self.rules, [(X, y), dev], labels)
         trust.warn()
-        self.model_ = self._weighed(model, trust, len(y), dev)
-
-        def without() -> Iterator[Asked]:
-            found: Iterable[tuple[np.ndarray, ChainWeights]] = choice.without
-            if not choice.without:
-                whole = [i for i, row in enumerate(y) if None not in row]
-                n_parts = PARTS if dev is None else FEW_PARTS
-                parts = [np.array(whole)[part] for part in parts_of(len(whole), seed, n_parts)]
-                one = len(parts) == 1  # of a large corpus: it speaks for all, so it is learned as well as the model is
-                quiet = self.learner(len(labels)) if one else self.brief_learner(len(labels))
-                found = learned_without(quiet, batch, known, self.C_ * weight, parts, learned.start)
-            for part, chain in found:
-                yield Asked.of(Model(labels, encoder, chain), (X, y), part.tolist())
-
+        model = self._weighed(model, trust, len(y), dev)
+        found = partial(iter, choice.without)
+        if not choice.without:
+            whole = np.array(complete(y), np.int64)
+            parts = [whole[part] for part in parts_of(len(whole), seed, PARTS if dev is None else FEW_PARTS)]
+            one = len(parts) == 1  # of a large corpus: it speaks for all, so it is learned as well as the model is
+            quiet = self.learner(len(labels)) if one else self.brief_learner(len(labels))
+            found = partial(learned_without, quiet, batch, known, self.C_ * weight, parts, learned.start)
+        without: Callable[[], Iterator[Asked]] = partial(_asked, Model(labels, encoder, learned.chain), (X, y), found)
         if self.ranks and can_rank(X, y, self.rules):
             asked = list(without())
-            ranking = learn_ranking(self.model_, asked, is_ruled(self.rules), self.n_jobs)
-            self.model_ = replace(self.model_, ranker=ranking.ranker)
-            without = partial(ranking.apart, asked)
-        if self.calibrates:
-            self.model_ = calibrated(self.model_, dev, without, self.probabilistic, self.n_jobs)
+            ranking = learn_ranking(model, asked, is_ruled(self.rules), self.n_jobs)
+            model, without = replace(model, ranker=ranking.ranker), partial(ranking.apart, asked)
+        self.model_ = model
+        self._uncalibrated = Uncalibrated(model, dev, without, self.probabilistic, self.n_jobs)
         return self
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> Learner:
@@ -137,3 +132,11 @@ class SupervisedMethod(SequenceLabeller):
     def brief_learner(self, n_labels: int) -> Learner:
         """For models without a part of the sequences, which start from one that has learned from it."""
         return self.learner(n_labels)
+
+
+def _asked(
+    model: Model, data: Pairs, found: Callable[[], Iterator[tuple[np.ndarray, ChainWeights]]]
+) -> Iterator[Asked]:
+    """Models like this one, asked about parts; `found` gives each part with the weights learned without it."""
+    for part, chain in found():
+        yield Asked.of(replace(model, weights=chain), data, part.tolist())

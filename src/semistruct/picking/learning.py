@@ -23,11 +23,10 @@ def learned(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of rules that conflict in a sequence of the pool
         model = AnnealedSSVM(rules=rules, features=features, n_jobs=n_jobs, schedule=SCHEDULE, rounds=2)
-        model.calibrates = False
         model.fit(*labelled, pool=part_of(pool))
     if model.stop_ == "interrupted":
         raise KeyboardInterrupt
-    return model
+    return model.leave_uncalibrated()
 
 
 def part_of(pool: Sequence[Any]) -> list[Any]:

@@ -51,8 +51,7 @@ def look(X: list[Any], y: list[Any], pool: list[Any], rules: Rules, C: float | N
 
 def _fitted(X: list[Any], y: list[Any], pool: list[Any], rules: Rules, C: float | None, tell: Tell) -> AnnealedSSVM:
     model = AnnealedSSVM(rules=rules, C=1.0 if C is None else C, **QUICK)
-    model.calibrates = False
-    return model.fit(X, y, pool=pool, watch=lambda progress: tell(step="measuring"))
+    return model.fit(X, y, pool=pool, watch=lambda progress: tell(step="measuring")).leave_uncalibrated()
 
 
 def curve(
