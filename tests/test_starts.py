@@ -119,7 +119,7 @@ def test_models_that_are_only_asked_begin_at_the_same(monkeypatch, chosen):
     model.begins = "rules"
     monkeypatch.setattr(Judge, "best", lambda self, points: min(chosen, len(points) - 1))
     monkeypatch.setattr(AnnealedSSVM, "_better_path", noted)
-    model.fit(*LABELLED, pool=UNLABELLED)
+    model.fit(*LABELLED, pool=UNLABELLED).calibrate()
     assert [start for start, _ in asked] == ["rules"] * 3
     assert [part for _, part in asked[1:]] == [slice(max(chosen - 1, 0), chosen)] * 2
 
