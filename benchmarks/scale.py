@@ -27,7 +27,8 @@ from pathlib import Path
 from semistruct import AnnealedSSVM, Rules, metrics
 from semistruct.datasets import make_citations
 from semistruct.features.encoder import Encoder
-from semistruct.fitting import annealing, path
+from semistruct.fitting import annealing
+from semistruct.fitting.calibrating import Uncalibrated
 from semistruct.fitting.learners import MarginLearner
 from semistruct.fitting.points import Judge
 from semistruct.formats import sharing_words, stream
@@ -41,7 +42,7 @@ STEPS = {
     "matching": [(annealing.MatchByScore, step) for step in ("__call__", "search", "price")],
     "learning": [(MarginLearner, "solve_each"), (sdm, "solve")],
     "judging": [(Judge, "point")],
-    "calibrating": [(path, "calibrate_path")],
+    "calibrating": [(Uncalibrated, "calibration")],
 }
 
 
@@ -89,7 +90,8 @@ def write_pool(target, size, seed):
 def fitted(labelled, pool, C):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return AnnealedSSVM(C=C, rules=Rules.from_file("citations")).fit(labelled.tokens, labelled.labels, pool=pool)
+        model = AnnealedSSVM(C=C, rules=Rules.from_file("citations"))
+        return model.fit(labelled.tokens, labelled.labels, pool=pool).calibrate()
 
 
 def one(file, size, seed, C):

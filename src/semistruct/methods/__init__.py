@@ -54,7 +54,7 @@ def load(path: str | os.PathLike[str], *, trust: str | Collection[str] = ()) -> 
 
 def _built(about: dict[str, Any]) -> SequenceLabeller:
     """The estimator, not fitted, that was described (`SequenceLabeller.description`)."""
-    params = {}
+    params: dict[str, Any] = {}
     for name, value in about["params"].items():
         if name == "rules" and value is not None:
             params[name] = Rules.from_dict(value)
