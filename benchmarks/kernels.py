@@ -191,6 +191,7 @@ def learners(X, y, pool, rules):
 def results(n_labels):
     """{name: array} of public calls that come to every kernel."""
     from semistruct import SSVM
+    from semistruct.features.names import NameTable
     from semistruct.methods.multiclass import TransductiveSVM
 
     (X, y), (pool, _) = references(30, n_labels, 0), references(60, n_labels, 1)
@@ -200,6 +201,8 @@ def results(n_labels):
     out |= ruled(model, pool, rules, out["decode"])
     for name, fitted in learners(X, y, pool[:30], rules):
         out[name] = fitted.model_.weights.tokens
+    names = sorted({word for x in X for word in x})
+    out["names"] = np.concatenate([block.rows for block in NameTable(names).blocks([set(x) for x in pool])])
     points = np.random.default_rng(0).normal(size=(120, 40))
     classes = np.where(np.arange(120) < 60, points[:, :n_labels].argmax(axis=1), -1)
     out["classes"] = TransductiveSVM(rounds=1).fit(points, classes).predict(points)

@@ -7,25 +7,42 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>
 
+#include <cstring>
 #include <deque>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
 
-#include "view.hpp"
+#include "fields.hpp"
 
 namespace semistruct::bind {
 
 namespace nb = nanobind;
 
-/// What is being converted, for messages: "decode_sequences: scorer.offsets".
+inline std::string text_of(nb::object object) {
+  const nb::object text = nb::steal(PyObject_Str(object.ptr()));
+  const char* letters = text.is_valid() ? PyUnicode_AsUTF8(text.ptr()) : nullptr;
+  return letters == nullptr ? "?" : letters;
+}
+
+/// What is being converted: an argument, or a field of the tuple that is converted at another place.
 struct Place {
   const char* function;
-  std::string argument;
+  const char* argument;
+  const Place* outer = nullptr;
+  PyObject* tuple = nullptr;
+  Py_ssize_t field = 0;
+
+  /// For messages: "scorer.offsets".
+  std::string name() const {
+    if (outer == nullptr) return argument;
+    const bool named = PyObject_HasAttrString(tuple, "_fields");
+    return outer->name() + "." + (named ? text_of(nb::handle(tuple).attr("_fields")[field]) : std::to_string(field));
+  }
 
   [[noreturn]] void refuse(const std::string& wanted, const std::string& found) const {
-    const std::string words = std::string(function) + ": " + argument + " must be " + wanted + ", not " + found;
+    const std::string words = std::string(function) + ": " + name() + " must be " + wanted + ", not " + found;
     throw nb::type_error(words.c_str());
   }
 };
@@ -65,12 +82,6 @@ class Buffers {
   Index used_ = 0;
 };
 
-inline std::string text_of(nb::object object) {
-  const nb::object text = nb::steal(PyObject_Str(object.ptr()));
-  const char* letters = text.is_valid() ? PyUnicode_AsUTF8(text.ptr()) : nullptr;
-  return letters == nullptr ? "?" : letters;
-}
-
 inline std::string described(PyObject* object) {
   if (!PyObject_HasAttrString(object, "dtype")) return Py_TYPE(object)->tp_name;
   const nb::handle array(object);
@@ -80,16 +91,6 @@ inline std::string described(PyObject* object) {
 template <class T, class = void>
 struct Convert;
 
-/// How a struct is made of the fields of a named tuple: SEMISTRUCT_FIELDS(Factors, s, s, s) has one s for each of them.
-template <class T>
-struct Fields;
-
-#define SEMISTRUCT_FIELDS(Struct, ...)                             \
-  template <>                                                      \
-  struct Fields<Struct> {                                          \
-    static Struct of(Source& s) { return Struct{__VA_ARGS__}; } \
-  };
-
 /// Gives the fields of a named tuple one after the other, each as the type that is asked for.
 class Source {
  public:
@@ -97,23 +98,13 @@ class Source {
 
   template <class T>
   operator T() {
-    PyObject* item = PyTuple_GET_ITEM(tuple_, next());
-    return Convert<T>::from(item, named(), buffers_);
+    if (is_used_up()) place_.refuse("a tuple with more fields", std::to_string(at_) + " fields");
+    const Place inside{place_.function, nullptr, &place_, tuple_, at_++};
+    return Convert<T>::from(PyTuple_GET_ITEM(tuple_, inside.field), inside, buffers_);
   }
   bool is_used_up() const { return at_ == PyTuple_GET_SIZE(tuple_); }
 
  private:
-  Py_ssize_t next() {
-    if (is_used_up()) place_.refuse("a tuple with more fields", std::to_string(at_) + " fields");
-    return at_++;
-  }
-  Place named() const {
-    std::string field = std::to_string(at_ - 1);
-    if (PyObject_HasAttrString(tuple_, "_fields"))
-      field = text_of(nb::handle(tuple_).attr("_fields")[at_ - 1]);
-    return {place_.function, place_.argument + "." + field};
-  }
-
   PyObject* tuple_;
   const Place& place_;
   Buffers& buffers_;
@@ -142,7 +133,7 @@ struct Convert<View<T, N>> {
   static bool fits(const Py_buffer& buffer) {
     if (buffer.itemsize != static_cast<Py_ssize_t>(sizeof(Plain)) || buffer.format == nullptr) return false;
     if constexpr (std::is_arithmetic_v<Plain>)
-      return buffer.format[1] == '\0' && std::string(TypeName<Plain>::code).find(buffer.format[0]) != std::string::npos;
+      return std::strlen(buffer.format) == 1 && std::strchr(TypeName<Plain>::code, buffer.format[0]) != nullptr;
     else
       return buffer.format[0] == 'T';  // records
   }
@@ -152,7 +143,8 @@ struct Convert<View<T, N>> {
       words += TypeName<Plain>::dtype;
     else
       words += std::to_string(sizeof(Plain)) + "-byte records";
-    return words + " with " + std::to_string(N) + (N == 1 ? " axis" : " axes") + (std::is_const_v<T> ? "" : " to write to");
+    words += " with " + std::to_string(N) + (N == 1 ? " axis" : " axes");
+    return words + (std::is_const_v<T> ? "" : " to write to");
   }
 };
 
@@ -209,12 +201,13 @@ struct Convert<double> {
 };
 
 template <class T>
-struct Convert<T, std::void_t<decltype(&Fields<T>::of)>> {
+struct Convert<T, std::void_t<decltype(&Fields<T>::template of<Source>)>> {
   static T from(PyObject* object, const Place& place, Buffers& buffers) {
     if (!PyTuple_Check(object)) place.refuse("a named tuple", Py_TYPE(object)->tp_name);
     Source source(object, place, buffers);
     T out = Fields<T>::of(source);
-    if (!source.is_used_up()) place.refuse("a tuple with fewer fields", std::to_string(PyTuple_GET_SIZE(object)) + " fields");
+    if (!source.is_used_up())
+      place.refuse("a tuple with fewer fields", std::to_string(PyTuple_GET_SIZE(object)) + " fields");
     return out;
   }
 };
@@ -286,7 +279,8 @@ nb::object call(Result (*function)(Args...), const char* name, const std::vector
   }
   Buffers buffers;
   std::tuple<std::decay_t<Args>...> converted{
-      Convert<std::decay_t<Args>>::from(PyTuple_GET_ITEM(given.ptr(), static_cast<Py_ssize_t>(At)), {name, names[At]}, buffers)...};
+      Convert<std::decay_t<Args>>::from(PyTuple_GET_ITEM(given.ptr(), static_cast<Py_ssize_t>(At)),
+                                         {name, names[At].c_str()}, buffers)...};
   if constexpr (std::is_void_v<Result>) {
     nb::gil_scoped_release free;
     std::apply(function, converted);
