@@ -12,35 +12,6 @@
 using namespace semistruct;
 
 namespace {
-// Kernels of one chain, which only tests call by themselves.
-
-void token_scores_of(Reads<Index> indptr, Reads<std::int32_t> indices, Reads<double> values, View<const double, 2> weights,
-                     Index first, View<double, 2> out) {
-  token_scores(Scorer{{}, indptr, indices, values, {}, {}, {}}, weights, first, out);
-}
-
-void k_best_of(Scores unary, Tables step, Reads<Label> kind, View<Label, 2> paths, View<double> scores) {
-  k_best(unary, step, kind, paths, 0, scores);
-}
-
-double sum_product_of(Scores unary, Tables step, const Factors& factors, Reads<Label> kind, Reads<Label> place,
-                      View<double, 2> marginal, View<double, 3> counts) {
-  SumRoom room;
-  return sum_product(unary, step, factors, kind, place, {marginal, counts}, room);
-}
-
-double in_logs_of(Scores unary, Tables step, Reads<Label> kind, Reads<Label> place, View<double, 2> marginal,
-                  View<double, 3> counts) {
-  SumRoom room;
-  return in_logs(unary, step, kind, place, {marginal, counts}, room);
-}
-
-double in_probabilities_of(Scores unary, const Factors& factors, Reads<Label> kind, Reads<Label> place,
-                           View<double, 2> marginal, View<double, 3> counts) {
-  SumRoom room;
-  return in_probabilities(unary, factors, kind, place, {marginal, counts}, room);
-}
-
 /// The scores of sequence i for tests, which have no room.
 void local_scores_of(const Scoring& scoring, Index i, View<double, 2> unary, View<Label> kind) {
   SearchRoom room;
@@ -97,19 +68,8 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
   define(m, "margins_of_sequences", "which, scorer, known, path, margin", margins_of_sequences);
   define(m, "given_sequences", "which, scorer, known, path, beside, out", given_sequences);
 
-  define(m, "token_scores", "indptr, indices, values, weights, first, out", token_scores_of);
-  define(m, "path_score", "unary, step, kind, path", path_score<const Label, const Label>);
-  define(m, "viterbi", "unary, step, kind, best, path", viterbi<const Label, Label>);
-  define(m, "k_best", "unary, step, kind, paths, scores", k_best_of);
-  define(m, "max_forward", "unary, step, kind, best", max_forward<const Label>);
-  define(m, "max_backward", "unary, step, kind, best", max_backward<const Label>);
-  define(m, "max_marginals", "unary, step, kind, out", max_marginals<const Label>);
 
   // posterior
-  define(m, "log_sum_exp", "x", log_sum_exp);
-  define(m, "sum_product", "unary, step, factors, kind, place, marginal, counts", sum_product_of);
-  define(m, "in_logs", "unary, step, kind, place, marginal, counts", in_logs_of);
-  define(m, "in_probabilities", "unary, factors, kind, place, marginal, counts", in_probabilities_of);
   define(m, "factors_of", "step, factor, back, top", factors_of);
   define(m, "expect_sequences", "pieces, bounds, scorer, known, factors, weight, log_z, marginal, steps", expect_sequences);
 

@@ -10,9 +10,10 @@ from scipy.special import log_softmax, logsumexp, softmax
 
 import brute
 from semistruct.batch import UNKNOWN
-from semistruct.chain.inference import ChainWeights, decode_k
+from semistruct.chain.inference import NOWHERE, ChainWeights, decode_k
 from semistruct.chain.inference import decode as decode_all
 from semistruct.chain.posterior import factors_of
+from semistruct.chain.records import Scorer
 from semistruct.core import kernels
 from semistruct.errors import DataError
 from strategies import INTEGERS_OR_FORBIDDEN, REAL, SMALL_INTEGERS, batches, chains, dense, models, random_batch, seeds
@@ -21,52 +22,59 @@ light = settings(deadline=None, max_examples=60)
 ATOL = 1e-9
 
 
-def decode(unary, step, kind):
-    """(score, path) by `viterbi`."""
-    path = np.full(len(unary), -1, np.int16)
-    return kernels.viterbi(unary, step, kind, np.full(unary.shape, np.nan), path), path
+def scorer_of(unary, step, kind):
+    """One sequence whose tokens have one feature each: the weights are the scores."""
+    T = len(unary)
+    return Scorer(np.array([0, T]), np.arange(T + 1), np.arange(T, dtype=np.int32), np.ones(1), kind, unary, step)
+
+
+def decode(unary, step, kind, known=NOWHERE):
+    """(score, path)."""
+    path, score = np.full(len(unary), -1, np.int16), np.full(1, np.nan)
+    kernels.decode_sequences(np.array([0]), scorer_of(unary, step, kind), known, unary[:0], path, score)
+    return score[0], path
 
 
 def k_best(unary, step, kind, k):
-    """(scores, paths) by `k_best`."""
-    paths, scores = np.full((k, len(unary)), -1, np.int16), np.full(k, np.nan)
-    kernels.k_best(unary, step, kind, paths, scores)
-    return scores, paths
+    """(scores, paths)."""
+    paths, scores = np.full((k, len(unary)), -1, np.int16), np.full((1, k), np.nan)
+    kernels.decode_k_sequences(np.array([0]), scorer_of(unary, step, kind), NOWHERE, paths, scores)
+    return scores[0], paths
 
 
-def filled(kernel, unary, step, kind):
-    """What a kernel writes into an array like unary."""
-    out = np.full(unary.shape, np.nan)
-    kernel(unary, step, kind, out)
-    return out
+def forward_backward(unary, step, kind, weight=1.0):
+    """(log Z, marginals, expected steps times weight)."""
+    log_z, marginal, steps = np.full(1, np.nan), np.full(unary.shape, np.nan), np.zeros((1, *step.shape))
+    args = scorer_of(unary, step, kind), NOWHERE, factors_of(step), np.array([weight])
+    kernels.expect_sequences(np.array([0]), np.array([0, 1]), *args, log_z, marginal, steps)
+    return log_z[0], marginal, steps[0]
 
 
-def forward_backward(unary, step, kind):
-    marginal, counts = np.full(unary.shape, np.nan), np.zeros(step.shape)
-    return run_sum_product(unary, step, kind, marginal, counts), marginal, counts
-
-
-def run_sum_product(unary, step, kind, marginal, counts):
-    return kernels.sum_product(unary, step, factors_of(step), kind, kind, marginal, counts)
+def token_scores(indptr, indices, values, weights):
+    """(n_tokens, Y): what each label is worth to each token, which is a sequence by itself."""
+    n, Y = len(indptr) - 1, weights.shape[1]
+    kind, step, out = np.zeros(n, np.int16), np.zeros((1, Y, Y)), np.full((Y, n), np.nan)
+    scorer = Scorer(np.arange(n + 1), indptr, indices, values, kind, weights, step)
+    for y in range(Y):
+        known, path = np.full(n, y, np.int16), np.empty(n, np.int16)
+        kernels.decode_sequences(np.arange(n), scorer, known, weights[:0], path, out[y])
+    return out.T
 
 
 @light
-@given(batches(), seeds, st.integers(1, 3), st.data())
-def test_token_scores_are_a_matrix_product(batch, seed, Y, data):
-    first = data.draw(st.integers(0, batch.n_tokens - 1))
+@given(batches(), seeds, st.one_of(st.integers(1, 3), st.integers(4, 40)))
+def test_token_scores_are_a_matrix_product(batch, seed, Y):
     weights = np.random.default_rng(seed).normal(size=(batch.n_features, Y))
-    out = np.full((batch.n_tokens - first, Y), np.nan)
-    kernels.token_scores(batch.indptr, batch.indices, batch.values, weights, first, out)
-    assert_allclose(out, (dense(batch) @ weights)[first:], rtol=0, atol=ATOL)
+    found = token_scores(batch.indptr, batch.indices, batch.values, weights)
+    assert_allclose(found, dense(batch) @ weights, rtol=0, atol=ATOL)
 
 
 def test_token_scores_share_one_value_or_have_one_each():
     indptr, indices = np.array([0, 2, 2, 3]), np.array([0, 2, 1], np.int32)
-    weights, out = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]), np.empty((3, 2))
-    kernels.token_scores(indptr, indices, np.array([0.5]), weights, 0, out)
-    assert_array_equal(out, [[2.0, 20.0], [0.0, 0.0], [1.0, 10.0]])
-    kernels.token_scores(indptr, indices, np.array([1.0, 2.0, -1.0]), weights, 0, out)
-    assert_array_equal(out, [[7.0, 70.0], [0.0, 0.0], [-2.0, -20.0]])
+    weights = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
+    assert_array_equal(token_scores(indptr, indices, np.array([0.5]), weights), [[2.0, 20.0], [0.0, 0.0], [1.0, 10.0]])
+    found = token_scores(indptr, indices, np.array([1.0, 2.0, -1.0]), weights)
+    assert_array_equal(found, [[7.0, 70.0], [0.0, 0.0], [-2.0, -20.0]])
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -76,16 +84,15 @@ def test_token_scores_of_few_and_many_features(shared):
     values, table = np.array([0.7]) if shared else rng.normal(size=sizes.sum()), np.zeros((len(sizes), 12))
     table[np.repeat(sizes, sizes), np.concatenate(rows)] = values
     indptr, indices = np.cumsum([0, *sizes]), np.concatenate(rows).astype(np.int32)
-    weights, out = rng.normal(size=(12, 3)), np.empty((len(sizes), 3))
-    kernels.token_scores(indptr, indices, values, weights, 0, out)
-    assert_allclose(out, table @ weights, rtol=0, atol=ATOL)
+    weights = rng.normal(size=(12, 3))
+    assert_allclose(token_scores(indptr, indices, values, weights), table @ weights, rtol=0, atol=ATOL)
 
 
 @light
 @given(chains())
-def test_path_score_of_every_labelling(chain):
+def test_the_score_of_every_labelling(chain):
     for path in brute.labellings(*chain[0].shape):
-        found = kernels.path_score(*chain, np.array(path, np.int16))
+        found, _ = decode(*chain, known=np.array(path, np.int16))
         assert_allclose(found, brute.score(*chain, path), rtol=0, atol=ATOL)
 
 
@@ -151,25 +158,15 @@ def test_the_first_of_the_k_best_is_the_path_of_viterbi(chain):
 
 @light
 @given(st.one_of(chains(), chains(max_T=3, max_Y=9)))
-@pytest.mark.parametrize(
-    ("kernel", "twin"),
-    [
-        (kernels.max_forward, brute.best_prefix),
-        (kernels.max_backward, brute.best_suffix),
-        (kernels.max_marginals, brute.max_marginals),
-    ],
-    ids=["max_forward", "max_backward", "max_marginals"],
-)
-def test_tables_of_best_scores(kernel, twin, chain):
-    assert_allclose(filled(kernel, *chain), twin(*chain), rtol=0, atol=ATOL)
-
-
-@light
-@given(chains())
-def test_viterbi_leaves_the_forward_table(chain):
-    best = np.full(chain[0].shape, np.nan)
-    kernels.viterbi(*chain, best, np.zeros(len(best), np.int16))
-    assert_allclose(best, brute.best_prefix(*chain), rtol=0, atol=ATOL)
+def test_margins_are_between_the_best_scores_with_a_label_and_without_it(chain):
+    best = brute.max_marginals(*chain)
+    T, Y = best.shape
+    for y in range(Y):
+        margin = np.full(T, np.nan)
+        kernels.margins_of_sequences(np.array([0]), scorer_of(*chain), NOWHERE, np.full(T, y, np.int16), margin)
+        with np.errstate(invalid="ignore"):
+            wanted = best[:, y] - np.delete(best, y, axis=1).max(axis=1, initial=-np.inf)
+        assert_allclose(margin, wanted, rtol=0, atol=ATOL)
 
 
 @light
@@ -184,16 +181,8 @@ def test_forward_backward_against_the_distribution_over_labellings(chain):
 
 @light
 @given(chains(max_T=3))
-def test_expected_steps_are_added_to_what_is_there(chain):
-    counts = np.full(chain[1].shape, 7.0)
-    run_sum_product(*chain, np.empty(chain[0].shape), counts)
-    assert_allclose(counts, 7.0 + forward_backward(*chain)[2], rtol=0, atol=ATOL)
-
-
-def test_log_sum_exp():
-    assert_allclose(kernels.log_sum_exp(np.log([1.0, 2.0, 5.0])), np.log(8.0), rtol=0, atol=ATOL)
-    assert_allclose(kernels.log_sum_exp(np.array([-np.inf, 1e5, 1e5])), 1e5 + np.log(2), rtol=0, atol=ATOL)
-    assert kernels.log_sum_exp(np.array([-np.inf, -np.inf])) == -np.inf
+def test_expected_steps_are_weighted(chain):
+    assert_allclose(forward_backward(*chain, weight=7.0)[2], 7.0 * forward_backward(*chain)[2], rtol=0, atol=ATOL)
 
 
 def test_a_chain_that_allows_nothing():
@@ -247,21 +236,11 @@ def test_a_bonus_for_every_label_of_a_token_moves_scores_and_nothing_else(chain,
 STEEP = st.sampled_from([0.0, 0.0, 1.5, -75.0, -150.0, -225.0, -375.0, -750.0, -3000.0, -np.inf])
 
 
-def two_ways(unary, step, kind, place=None):
-    """(log Z, marginals, counts by place) of `sum_product` and of `in_logs`."""
-    place, n = (kind, len(step)) if place is None else (place, int(place.max()) + 1)
-    for kernel, tables in ((kernels.sum_product, (step, factors_of(step))), (kernels.in_logs, (step,))):
-        marginal, counts = np.full(unary.shape, np.nan), np.zeros((n, *step.shape[1:]))
-        yield kernel(unary, *tables, kind, place, marginal, counts), marginal, counts
-
-
 @settings(deadline=None, max_examples=200)
 @given(st.one_of(chains(STEEP), chains(STEEP, max_Y=2)))
 def test_forward_backward_where_labels_differ_by_hundreds_of_nats(chain):
-    wanted = brute.distribution(*chain)
-    for found in two_ways(*chain):
-        for a, b in zip(found, wanted, strict=True):
-            assert_allclose(a, b, rtol=0, atol=1e-8)
+    for found, wanted in zip(forward_backward(*chain), brute.distribution(*chain), strict=True):
+        assert_allclose(found, wanted, rtol=0, atol=1e-8)
 
 
 def test_a_path_that_is_too_small_at_first_and_wins_in_the_end():
@@ -270,27 +249,9 @@ def test_a_path_that_is_too_small_at_first_and_wins_in_the_end():
     unary = np.array([[0, never], [0, -750.0], [0, 0], [0, 0], [0, 0]])
     step = np.array([[[-225, never], [never, 0]], [[-225, 0], [never, never]]])
     kind = np.array([0, 1, 0, 0, 0], np.int16)
-    for log_z, marginal, _ in two_ways(unary, step, kind):
-        assert_allclose(log_z, -750.0, rtol=0, atol=ATOL)
-        assert_allclose(marginal[1:, 1], 1.0, rtol=0, atol=ATOL)
-
-
-def test_probabilities_refuse_what_they_cannot_tell_and_leave_the_counts():
-    unary, step, kind = np.array([[0.0, -400.0], [-400.0, 0.0]]), np.full((1, 2, 2), -400.0), np.zeros(2, np.int16)
-    step[0, 0, 0] = step[0, 1, 1] = 0.0
-    counts = np.full(step.shape, 7.0)
-    found = kernels.in_probabilities(unary, factors_of(step), kind, kind, np.empty((2, 2)), counts)
-    assert np.isnan(found)
-    assert_array_equal(counts, 7.0)
-
-
-@light
-@given(st.one_of(chains(), chains(STEEP)))
-def test_steps_may_be_counted_by_position(chain):
-    unary, _, _ = chain
-    wanted = brute.pairs(*chain) if brute.distribution(*chain)[0] > -np.inf else 0.0
-    for _, _, counts in two_ways(*chain, place=np.arange(len(unary), dtype=np.int16)):
-        assert_allclose(counts, np.broadcast_to(wanted, counts.shape), rtol=0, atol=1e-8)
+    log_z, marginal, _ = forward_backward(unary, step, kind)
+    assert_allclose(log_z, -750.0, rtol=0, atol=ATOL)
+    assert_allclose(marginal[1:, 1], 1.0, rtol=0, atol=ATOL)
 
 
 @light
@@ -309,11 +270,11 @@ def test_a_long_chain_of_huge_scores_and_steps(scale):
     unary, step = scale * rng.normal(size=(2000, 3)), scale * rng.normal(size=(2, 3, 3))
     kind = rng.integers(0, 2, 2000).astype(np.int16)
     best = decode(unary, step, kind)[0]
-    for log_z, marginal, counts in two_ways(unary, step, kind):
-        assert best <= log_z <= best + 2000 * np.log(3)
-        rounding = 1e-9 + 1e-13 * abs(best)  # of sums as large as log Z
-        assert_allclose(marginal.sum(axis=1), 1.0, rtol=0, atol=rounding)
-        assert_allclose(counts.sum(), 1999, rtol=0, atol=2000 * rounding)
+    log_z, marginal, counts = forward_backward(unary, step, kind)
+    assert best <= log_z <= best + 2000 * np.log(3)
+    rounding = 1e-9 + 1e-13 * abs(best)  # of sums as large as log Z
+    assert_allclose(marginal.sum(axis=1), 1.0, rtol=0, atol=rounding)
+    assert_allclose(counts.sum(), 1999, rtol=0, atol=2000 * rounding)
 
 
 # many sequences --------------------------------------------------------------------------------------------
