@@ -1,8 +1,9 @@
 // From Python objects to views and structs: `define` makes a Python function of a C++ function.
 //
-// A parameter that is a View takes a C-ordered array of its element type and number of axes; a struct takes a named tuple
-// with its fields in order (see `Fields`); numbers take numbers.  Anything else is refused with a sentence that names the
-// function and the argument.  The GIL is released while the function runs; the arguments keep their arrays alive.
+// A parameter that is a View takes a C-ordered array of its element type and number of axes; a struct takes a named
+// tuple with its fields in order (see `Fields`); numbers take numbers.  Anything else is refused with a sentence that
+// names the function and the argument.  The GIL is released while the function runs; the arguments keep their arrays
+// alive.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/tuple.h>

@@ -62,8 +62,9 @@ inline void find_bit_violators(Reads<Index> which, const Sequences& rows, const 
 }
 
 /// Like `improve`.
-inline void improve_bits(Reads<Index> which, const Sequences& rows, const Goal& goal, const Sets& sets, const Weights& w,
-                         const Bits& bits, const Auxiliary& aux, double tol, Index max_pairs, View<double> apart) {
+inline void improve_bits(Reads<Index> which, const Sequences& rows, const Goal& goal, const Sets& sets,
+                         const Weights& w, const Bits& bits, const Auxiliary& aux, double tol, Index max_pairs,
+                         View<double> apart) {
   BitRoom room;
   DualRoom dual;
   for (Index i : which) {

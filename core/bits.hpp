@@ -1,8 +1,8 @@
 // The best labelling of a sequence when each rule has a price of its own at each place where it applies.
 //
-// A bit is 1 where a labelling obeys a rule.  Sequence i has the bits start(i) .. start(i+1)-1, in this order: for every
-// token those of the rules that apply to it and those of the rules that apply to the step into it, and last one for all
-// rules about blocks together (the whole).  price(k) is what a labelling is worth more if bit k is 1.
+// A bit is 1 where a labelling obeys a rule.  Sequence i has the bits start(i) .. start(i+1)-1, in this order: for
+// every token those of the rules that apply to it and those of the rules that apply to the step into it, and last one
+// for all rules about blocks together (the whole).  price(k) is what a labelling is worth more if bit k is 1.
 #pragma once
 #include <numeric>
 

@@ -187,8 +187,8 @@ inline double usual_lead(View<double, 2> best, const Bound& bound, Room<double>&
 
 /// Improve the multipliers, and strike labels that no labelling of at least `floor` has.
 ///
-/// `path` is a labelling and `known` what is known of its value and of any; it is written over where a better one is met.
-/// Returns its value and an upper bound on the value of any labelling of at least floor.
+/// `path` is a labelling and `known` what is known of its value and of any; it is written over where a better one is
+/// met. Returns its value and an upper bound on the value of any labelling of at least floor.
 inline Worth sharpen(const LocalScores& scores, const Track& track, const Bound& bound, double floor, Worth known,
                      View<Label> path, SharpenRoom& room) {
   const auto [T, Y] = scores.unary.shape;

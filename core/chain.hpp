@@ -69,50 +69,62 @@ double path_score(Scores unary, Tables step, View<Kind> kind, View<Path> path) {
   return score;
 }
 
+/// here(z) = now(z) + max_y [ last(y) + table(y, z) ]: one step of a forward pass.
+inline void step_forward(const double* last, const double* table, const double* now, Index Y, double* here) {
+  in_lanes(Y, [&](auto top) {
+    top.fill(-INF);
+    for (Index y = 0; y < Y; ++y)
+      top.with(table + y * Y, [&](auto& lane, const auto& score) {
+        const auto s = score + last[y];
+        lane = s > lane ? s : lane;
+      });
+    top.with(now, [](auto& lane, const auto& score) { lane += score; });
+    top.store(here);
+  });
+}
+
+/// here(y) = max_z [ table(y, z) + after(z) ]: one step of a backward pass.
+inline void step_backward(Reads<double> after, const double* table, double* here) {
+  const Index Y = after.size();
+  for (Index y = 0; y < Y; ++y) {
+    double top = -INF;
+    for (Index z = 0; z < Y; ++z) top = std::max(top, table[y * Y + z] + after.data[z]);
+    here[y] = top;
+  }
+}
+
 /// best(t, z) = score of the best labelling of positions 0..t that ends in z.  O(T Y^2).
 template <class Kind>
 void max_forward(Scores unary, Tables step, View<Kind> kind, View<double, 2> best) {
   const auto [T, Y] = unary.shape;
   for (Index z = 0; z < Y; ++z) best(0, z) = unary(0, z);
-  for (Index t = 1; t < T; ++t) {
-    const Index k = kind(t);
-    const double *last = &best(t - 1, 0), *now = &unary(t, 0), *table = &step(k, 0, 0);
-    double* here = &best(t, 0);
-    in_lanes(Y, [&, Y = Y](auto top) {
-      top.fill(-INF);
-      for (Index y = 0; y < Y; ++y)
-        top.with(table + y * Y, [&](auto& lane, const auto& score) {
-          const auto s = score + last[y];
-          lane = s > lane ? s : lane;
-        });
-      top.with(now, [](auto& lane, const auto& score) { lane += score; });
-      top.store(here);
-    });
-  }
+  for (Index t = 1; t < T; ++t)
+    step_forward(&best(t - 1, 0), &step(kind(t), 0, 0), &unary(t, 0), Y, &best(t, 0));
 }
+
+/// What a backward pass does to the scores of the labels at t before they count: nothing.
+struct Unchanged {
+  void operator()(Index, View<double>) const {}
+};
 
 /// best(t, y) = score of the best labelling of positions t+1.. given label y at t.
-template <class Kind>
-void max_backward(Scores unary, Tables step, View<Kind> kind, View<double, 2> best) {
+template <class Kind, class Change = Unchanged>
+void max_backward(Scores unary, Tables step, View<Kind> kind, View<double, 2> best, Change change = {}) {
   const auto [T, Y] = unary.shape;
-  std::vector<double> after(static_cast<std::size_t>(Y));
+  Room<double> room;
+  View<double> after = room.of(Y);
   for (Index y = 0; y < Y; ++y) best(T - 1, y) = 0.0;
   for (Index t = T - 2; t >= 0; --t) {
-    for (Index z = 0; z < Y; ++z) after[z] = unary(t + 1, z) + best(t + 1, z);
-    for (Index y = 0; y < Y; ++y) {
-      const double* row = &step(kind(t + 1), y, 0);
-      double top = -INF;
-      for (Index z = 0; z < Y; ++z) top = std::max(top, row[z] + after[z]);
-      best(t, y) = top;
-    }
+    for (Index z = 0; z < Y; ++z) after(z) = unary(t + 1, z) + best(t + 1, z);
+    change(t + 1, after);
+    step_backward(after, &step(kind(t + 1), 0, 0), &best(t, 0));
   }
 }
 
-/// Write a best labelling into path and return its score; best (T, Y) is left as by `max_forward`.
+/// Write a best labelling, of which best (T, Y) is left by a forward pass, into path and return its score.
 template <class Kind, class Path>
-double viterbi(Scores unary, Tables step, View<Kind> kind, View<double, 2> best, View<Path> path) {
-  const auto [T, Y] = unary.shape;
-  max_forward(unary, step, kind, best);
+double trace_back(View<double, 2> best, Tables step, View<Kind> kind, View<Path> path) {
+  const auto [T, Y] = best.shape;
   Index last = 0;
   for (Index z = 1; z < Y; ++z)
     if (best(T - 1, z) > best(T - 1, last)) last = z;
@@ -131,10 +143,18 @@ double viterbi(Scores unary, Tables step, View<Kind> kind, View<double, 2> best,
   return best(T - 1, last);
 }
 
+/// Write a best labelling into path and return its score; best (T, Y) is left as by `max_forward`.
+template <class Kind, class Path>
+double viterbi(Scores unary, Tables step, View<Kind> kind, View<double, 2> best, View<Path> path) {
+  max_forward(unary, step, kind, best);
+  return trace_back(best, step, kind, path);
+}
+
 /// The n best labellings, best first, into paths(r, first + t); scores are -inf where there are no more.
 ///
 /// Ties at a cell take the smaller previous label, then its better rank.
-inline void k_best(Scores unary, Tables step, Reads<Label> kind, View<Label, 2> paths, Index first, View<double> scores) {
+inline void k_best(Scores unary, Tables step, Reads<Label> kind, View<Label, 2> paths, Index first,
+                   View<double> scores) {
   const auto [T, Y] = unary.shape;
   const Index n = scores.size();
   Room<double, 3> top_room;

@@ -38,8 +38,8 @@ struct Target {
   }
 };
 
-/// Term `term` has an event: where a block ends if it is shorter than least or longer than most, where one begins if the
-/// mark was set before, and always at tokens and steps.
+/// Term `term` has an event: where a block ends if it is shorter than least or longer than most, where one begins if
+/// the mark was set before, and always at tokens and steps.
 struct Entry {
   Index term, least, most, mark;
 };
@@ -146,7 +146,8 @@ inline void count_sequences(Reads<Index> which, const Events& events, Reads<Inde
 /// The penalty of the terms `which`: those of one sequence, or those of the corpus for the sum of all rows.
 ///
 /// The terms of a group follow each other.
-inline double penalty(Reads<Target> targets, Reads<Index> which, Reads<double> row, double n_tokens, double n_sequences) {
+inline double penalty(Reads<Target> targets, Reads<Index> which, Reads<double> row, double n_tokens,
+                      double n_sequences) {
   double total = 0.0, out_of_range = 0.0;
   for (Index j = 0; j < which.size(); ++j) {
     const Target& target = targets(which(j));

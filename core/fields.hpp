@@ -7,7 +7,7 @@
 #include "margins.hpp"
 #include "multiclass.hpp"
 #include "names.hpp"
-#include "online.hpp"
+#include "projection.hpp"
 #include "spans.hpp"
 
 namespace semistruct {
@@ -48,9 +48,6 @@ SEMISTRUCT_FIELDS(InstanceRows, s, s, s, s, s, s, s)
 SEMISTRUCT_FIELDS(Field, s, s, s, s)
 SEMISTRUCT_FIELDS(Problem, s, s, s, s, s)
 SEMISTRUCT_FIELDS(Projected, s, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(OnlineWeights, s, s, s)
-SEMISTRUCT_FIELDS(CorpusRows, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Course, s, s, s, s, s, s, s)
 SEMISTRUCT_FIELDS(Places, s, s, s)
 SEMISTRUCT_FIELDS(WordRows, s, s, s)
 SEMISTRUCT_FIELDS(TemplateRows, s, s)

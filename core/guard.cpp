@@ -1,4 +1,4 @@
-// One kernel on arguments from a file, for counting its instructions: `guard NAME FILE`; see benchmarks/instructions.py.
+// One kernel on arguments from a file, to count its instructions: `guard NAME FILE`; see benchmarks/instructions.py.
 //
 // The file is a row of words of 8 bytes: a number, or the size of an array's elements, its shape, and its elements.
 #include <cstdio>
@@ -19,7 +19,8 @@ class Source {
   explicit Source(const char* name) {
     std::ifstream file(name, std::ios::binary | std::ios::ate);
     words_.resize(static_cast<std::size_t>(file.tellg()) / sizeof(Index));
-    file.seekg(0).read(reinterpret_cast<char*>(words_.data()), static_cast<std::streamsize>(words_.size() * sizeof(Index)));
+    const auto size = static_cast<std::streamsize>(words_.size() * sizeof(Index));
+    file.seekg(0).read(reinterpret_cast<char*>(words_.data()), size);
   }
 
   template <class T>

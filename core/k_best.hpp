@@ -1,7 +1,8 @@
 // The k best labellings of one sequence under rules, by a beam search.
 //
-// As in search.hpp, but prefixes that another one dominates stay, since the second best may come of them.  Prefixes whose
-// last label stays are extended first; if these fill the layer, others whose bound is below theirs have no place in it.
+// As in search.hpp, but prefixes that another one dominates stay, since the second best may come of them.  Prefixes
+// whose last label stays are extended first; if these fill the layer, others whose bound is below theirs have no place
+// in it.
 #pragma once
 #include "search.hpp"
 

@@ -1,8 +1,8 @@
 // By how much the best labelling under rules with a certain label beats the best one with another label there.
 //
 // One of the two is the best of all labellings; the other one is searched for, with the label of that token fixed or
-// forbidden.  Such a search starts with the multipliers of the first one and with the best labelling met on the way that
-// will do, and often ends there, because a bound says that no other is better.
+// forbidden.  Such a search starts with the multipliers of the first one and with the best labelling met on the way
+// that will do, and often ends there, because a bound says that no other is better.
 #pragma once
 #include "search.hpp"
 

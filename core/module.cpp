@@ -71,7 +71,8 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
 
   // posterior
   define(m, "factors_of", "step, factor, back, top", factors_of);
-  define(m, "expect_sequences", "pieces, bounds, scorer, known, factors, weight, log_z, marginal, steps", expect_sequences);
+  define(m, "expect_sequences", "pieces, bounds, scorer, known, factors, weight, log_z, marginal, steps",
+         expect_sequences);
 
   // events
   define(m, "count_sequences", "which, events, offsets, y, counts", count_sequences);
@@ -94,7 +95,8 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
 
   // search
   define(m, "search_sequences", "which, scoring, track, widths, labels, values, ceiling", search_sequences);
-  define(m, "k_best_sequences", "which, scoring, track, widths, within, labels, values, ceiling, unseen", k_best_sequences);
+  define(m, "k_best_sequences", "which, scoring, track, widths, within, labels, values, ceiling, unseen",
+         k_best_sequences);
   define(m, "margins_under", "which, scoring, track, widths, path, margin", margins_under);
   define(m, "local_scores", "scoring, i, unary, kind", local_scores_of);
   define(m, "sharpen", "scores, track, bound, floor, value, ceiling, path", sharpened);
@@ -126,7 +128,7 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
   define(m, "project_sequences", "pieces, bounds, field, problem, weight, found", project_sequences);
   define(m, "best_sequences", "which, field, problem, multiplier, n_terms, labels", best_sequences);
   define(m, "covary", "pieces, bounds, field, costs, marginal, steps", covary);
-  define(m, "learn_online", "course, field, weights, problem, corpus, multiplier, shared", learn_online);
+
   // names
   define(m, "enter_names", "text, n, slots", enter_names);
   define(m, "look_up_names", "text, sizes, slots, known, counts, rows", look_up_names);

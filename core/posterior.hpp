@@ -1,7 +1,7 @@
 // Distributions over the labellings of one chain, p(y) proportional to exp(score(y)): forward and backward sums.
 //
-// Notation as in chain.hpp.  Sums are made with probabilities that are scaled at every position, and with logarithms where
-// these are too small.
+// Notation as in chain.hpp.  Sums are made with probabilities that are scaled at every position, and with logarithms
+// where these are too small.
 #pragma once
 #include "chain.hpp"
 

@@ -1,7 +1,7 @@
 // Partial labellings of one sequence, and what rules that see more than two neighbouring labels make of them.
 //
-// A state holds what the rules still need to know of a prefix: its last label, how long the last block is, the counts of
-// the tracked terms, and which labels have occurred.
+// A state holds what the rules still need to know of a prefix: its last label, how long the last block is, the counts
+// of the tracked terms, and which labels have occurred.
 //
 //   Y as a label   what comes before the first token
 //   row            counts of the tracked terms, then one mark per label in `order` rules
@@ -43,8 +43,8 @@ struct Track {
   Events events;        // in which only these terms are left
   Reads<Term> terms;    // (G,)
   Reads<Limit> limits;  // (Y,)
-  Reads<Index> starts;  // (G,) the label whose blocks a term counts, if that is all it does: no more such blocks, no more
-                        // costs; or -1
+  Reads<Index> starts;  // (G,) the label whose blocks a term counts, if that is all it does: no more such blocks, no
+                        // more costs; or -1
   Index size;           // of a row
   Index longest;        // block lengths above it are all alike
   Index hits;

@@ -246,13 +246,13 @@ class SequenceSolver {
  public:
   explicit SequenceSolver(const Problem& problem) : problem_(problem) {}
 
-  /// Move the multipliers x of sequence i to the minimum of f; base (K,): prices of events besides those of the rows.
-  Solved solve(const Lattice& lattice, Index i, Reads<double> base, View<double> x, const Expected& out) {
+  /// Move the multipliers x of sequence i to the minimum of f.
+  Solved solve(const Lattice& lattice, Index i, View<double> x, const Expected& out) {
     const InstanceRows& rows = problem_.rows;
-    View<double> price = price_room_.of(base.size());
+    View<double> price = price_room_.of(out.counts.size());
     double log_z = 0.0;
     const auto f = [&](Reads<double> at, View<double> gradient) {
-      copy(base, price);
+      fill(price, 0.0);
       rows.add_prices(i, at, price);
       log_z = priced_.expect(price, problem_.scale, out);
       double value = log_z / problem_.scale;
@@ -304,16 +304,14 @@ inline void project_sequences(Reads<Index> pieces, Reads<Index> bounds, const Fi
   const Index Y = field.scorer.n_labels();
   LatticeRoom lattices;
   SequenceSolver solver(problem);
-  Room<double> base_room;
   Room<double, 3> steps_room;
-  View<double> base = base_room.filled(0.0, found.expected.shape[1]);
   for (Index p : pieces)
     for (Index i = bounds(p); i < bounds(p + 1); ++i) {
       const Lattice lattice = lattices.of(field, i);
       const View<double> x = found.multiplier.row(i), counts = found.expected.row(i);
       View<double, 2> marginal = found.marginal.slice(lattice.first, lattice.first + lattice.group.size());
       View<double, 3> steps = steps_room.of(lattice.n_groups(), Y, Y);
-      const Solved solved = solver.solve(lattice, i, base, x, {marginal, steps, counts});
+      const Solved solved = solver.solve(lattice, i, x, {marginal, steps, counts});
       found.value(i) = solved.value, found.residual(i) = solved.residual;
       found.entropy(i) = solved.log_z - mean_of(lattice.step, steps, mean_of(lattice.unary, marginal, 0.0));
       for (Index j = 0; j < rows.size(); ++j)

@@ -5,8 +5,8 @@
 //
 //   score of the prefix - its penalty + the best score of any rest    (`ahead`, see bounds.hpp)
 //
-// is below `floor`, the value of a labelling already known.  If no layer outgrows its width the result is exact; else it
-// is that of a beam search.  Narrow searches come first: what they find is a floor by which bounds are sharpened and
+// is below `floor`, the value of a labelling already known.  If no layer outgrows its width the result is exact; else
+// it is that of a beam search.  Narrow searches come first: what they find is a floor by which bounds are sharpened and
 // labels are struck before the next, wider one.
 #pragma once
 #include "bounds.hpp"
@@ -65,7 +65,7 @@ struct Outcome {
   double work;  // prefixes looked at
 };
 
-/// Write prefix p with label z at t as the n-th of the next layer, unless it is below floor; the one after it, if entered.
+/// Write prefix p with label z at t as the n-th of the next layer, unless it is below floor.
 inline bool grow(Beam& beam, Index p, Index n, Extended one, const LocalScores& scores, const Track& track, Index t,
                  Index z, double floor) {
   const Prefix& from = beam.old.state(p);
@@ -146,8 +146,8 @@ inline Worth climb(const LocalScores& scores, const Track& track, Reads<Index> w
       copy(trial, path);
     }
     if (!found.exact && value < a_little_below(ceiling)) {
-      const Worth sharper = sharpen(scores, track, bound, std::max(a_little_below(value), least), {value, ceiling}, path,
-                                    room.sharpen);
+      const double lowest = std::max(a_little_below(value), least);
+      const Worth sharper = sharpen(scores, track, bound, lowest, {value, ceiling}, path, room.sharpen);
       value = sharper.value, ceiling = sharper.ceiling;
     }
     if (found.exact || value >= a_little_below(ceiling) || ceiling < least)

@@ -64,8 +64,8 @@ inline void margins_of_sequences(Reads<Index> which, const Scorer& scorer, Reads
   }
 }
 
-/// What is expected of every sequence.  Piece p is the sequences bounds(p) .. bounds(p+1)-1, whose expected steps, times
-/// weight (n,), are added to steps(p); log_z (n,), marginal (n_tokens, Y), steps (pieces, K, Y, Y).
+/// What is expected of every sequence.  Piece p is the sequences bounds(p) .. bounds(p+1)-1, whose expected steps,
+/// times weight (n,), are added to steps(p); log_z (n,), marginal (n_tokens, Y), steps (pieces, K, Y, Y).
 inline void expect_sequences(Reads<Index> pieces, Reads<Index> bounds, const Scorer& scorer, Reads<Label> known,
                              const Factors& factors, Reads<double> weight, View<double> log_z, View<double, 2> marginal,
                              View<double, 4> steps) {

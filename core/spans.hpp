@@ -27,8 +27,8 @@ struct Current {
   View<double> before;            // (T + 1,) the same for the labels y
   View<double, 2> cost_along;     // the same for the costs of local rules
   View<double> cost_before;
-  View<double> odd_before;        // (T + 1,) the costs of blocks of wrong lengths that end before s - 1: a window from s
-  View<double> odd_after;         // on does not touch them; and of those that begin after e
+  View<double> odd_before;        // (T + 1,) the costs of blocks of wrong lengths that end before s - 1: a window
+  View<double> odd_after;         // from s on does not touch them; and of those that begin after e
 };
 
 /// Memory for the present sequence.
@@ -57,24 +57,13 @@ inline void refresh(const Current& seq, Tables step, const Costs& costs, double 
   const auto [T, Y] = seq.unary.shape;
   extend_alpha(seq.unary, step, seq.kind, seq.y, loss, seq.alpha, 0, T);
   fill_beta(seq.unary, step, seq.kind, seq.y, loss, seq.beta);
-  Index last = 0;
-  for (Index z = 0; z < Y; ++z)
-    if (seq.alpha(T - 1, z) > seq.alpha(T - 1, last)) last = z;
-  seq.rival(T - 1) = static_cast<Label>(last);
-  for (Index t = T - 1; t > 0; --t) {
-    Index arg = 0;
-    double high = -INF;
-    for (Index x = 0; x < Y; ++x) {
-      const double s = seq.alpha(t - 1, x) + step(seq.kind(t), x, seq.rival(t));
-      if (s > high) arg = x, high = s;
-    }
-    seq.rival(t - 1) = static_cast<Label>(arg);
-  }
+  trace_back(seq.alpha, step, seq.kind, seq.rival);
   seq.before(0) = seq.cost_before(0) = 0.0;
   for (Index t = 0; t < T; ++t) {
     const Index y = seq.y(t), into = costs.step_class(seq.first + t);
     seq.other(t) = seq.y(t);
-    const double cost = costs.token(costs.token_class(seq.first + t), y) + costs.step(into, t > 0 ? seq.y(t - 1) : Y, y);
+    double cost = costs.token(costs.token_class(seq.first + t), y);
+    cost += costs.step(into, t > 0 ? seq.y(t - 1) : Y, y);
     seq.cost_before(t + 1) = seq.cost_before(t) + cost;
     const double enter = t > 0 ? step(seq.kind(t), seq.y(t - 1), y) : 0.0;
     seq.before(t + 1) = seq.before(t) + enter + seq.unary(t, y) + (seq.rival(t) == y ? loss : 0.0);
@@ -118,7 +107,8 @@ inline double least_value(const Current& seq, Tables step, const Costs& costs, d
   const auto [s, e, c] = move;
   const Index into_s = costs.step_class(seq.first + s);
   double value = seq.before(T) - seq.before(e) + seq.before(s) + seq.along(c, e) - seq.along(c, s);
-  double cost = seq.cost_before(T) - seq.cost_before(e) + seq.cost_before(s) + seq.cost_along(c, e) - seq.cost_along(c, s);
+  double cost = seq.cost_before(T) - seq.cost_before(e) + seq.cost_before(s);
+  cost = cost + seq.cost_along(c, e) - seq.cost_along(c, s);
   cost += costs.step(into_s, s > 0 ? seq.y(s - 1) : Y, c);
   if (s > 0) {
     value += step(seq.kind(s), seq.y(s - 1), c) - step(seq.kind(s), c, c);
@@ -140,18 +130,8 @@ inline double slack_after(const Current& seq, Tables step, double loss, double s
   const Index Y = seq.unary.shape[1];
   double top = ceiling;
   if (loss != 0.0) {
-    for (Index t = s; t < e; ++t) {
-      double* here = &work(t, 0);
-      std::fill(here, here + Y, t > 0 ? -INF : 0.0);
-      if (t > 0) {
-        const double* last = t > s ? &work(t - 1, 0) : &seq.alpha(t - 1, 0);
-        for (Index x = 0; x < Y; ++x) {
-          const double* row = &step(seq.kind(t), x, 0);
-          for (Index z = 0; z < Y; ++z) here[z] = std::max(here[z], last[x] + row[z]);
-        }
-      }
-      for (Index z = 0; z < Y; ++z) here[z] = here[z] + seq.unary(t, z) + (z != seq.other(t) ? loss : 0.0);
-    }
+    if (s > 0) copy(seq.alpha.row(s - 1), work.row(s - 1));
+    extend_alpha(seq.unary, step, seq.kind, seq.other, loss, work, s, e);
     top = -INF;
     for (Index z = 0; z < Y; ++z) top = std::max(top, work(e - 1, z) + seq.beta(e - 1, z));
   }

@@ -8,8 +8,8 @@
 //   unary, step, kind, y   of one sequence of T tokens and Y labels, as in chain.hpp
 //   alpha(t, z)            best of  loss + score  over labellings of 0..t that end in z
 //   beta(t, z)             ... over labellings of t+1.. given z at t
-//   costs                  of local rules: a part of the penalty that is quickly had, and a bound for moves that need not
-//                          be looked at any further
+//   costs                  of local rules: a part of the penalty that is quickly had, and a bound for moves that need
+//                          not be looked at any further
 #pragma once
 #include "events.hpp"
 
@@ -49,37 +49,28 @@ inline Price price_of(const Objective& objective, const Ledger& ledger, Index i)
 
 inline bool is_better(double value, double old) { return value < old - LEAST * (1.0 + std::abs(old)); }
 
+/// Add the loss to the scores (Y,) of all labels but the right one.
+inline void add_loss(View<double> scores, Index right, double loss) {
+  const double own = scores(right);
+  for (double& score : scores) score += loss;
+  scores(right) = own;
+}
+
 /// Fill alpha(first) .. alpha(last-1) from alpha(first-1).
 inline void extend_alpha(Scores unary, Tables step, Reads<Label> kind, Reads<Label> y, double loss,
                          View<double, 2> alpha, Index first, Index last) {
-  const Index Y = unary.shape[1];
   for (Index t = first; t < last; ++t) {
-    double* here = &alpha(t, 0);
-    std::fill(here, here + Y, t > 0 ? -INF : 0.0);
-    for (Index x = 0; t > 0 && x < Y; ++x) {
-      const double before = alpha(t - 1, x);
-      const double* row = &step(kind(t), x, 0);
-      for (Index z = 0; z < Y; ++z) here[z] = std::max(here[z], before + row[z]);
-    }
-    const double* now = &unary(t, 0);
-    for (Index z = 0; z < Y; ++z) here[z] = here[z] + now[z] + (z != y(t) ? loss : 0.0);
+    if (t == 0)
+      copy(unary.row(0), alpha.row(0));
+    else
+      step_forward(&alpha(t - 1, 0), &step(kind(t), 0, 0), &unary(t, 0), unary.shape[1], &alpha(t, 0));
+    add_loss(alpha.row(t), y(t), loss);
   }
 }
 
-/// Fill beta from the last position on; after (Y,) is room.
+/// Fill beta from the last position on.
 inline void fill_beta(Scores unary, Tables step, Reads<Label> kind, Reads<Label> y, double loss, View<double, 2> beta) {
-  const auto [T, Y] = unary.shape;
-  for (Index x = 0; x < Y; ++x) beta(T - 1, x) = 0.0;
-  for (Index t = T - 2; t >= 0; --t) {
-    const double *now = &unary(t + 1, 0), *after = &beta(t + 1, 0);
-    const Index right = y(t + 1);
-    for (Index x = 0; x < Y; ++x) {
-      const double* row = &step(kind(t + 1), x, 0);
-      double top = -INF;
-      for (Index z = 0; z < Y; ++z) top = std::max(top, row[z] + now[z] + (z != right ? loss : 0.0) + after[z]);
-      beta(t, x) = top;
-    }
-  }
+  max_backward(unary, step, kind, beta, [&](Index t, View<double> scores) { add_loss(scores, y(t), loss); });
 }
 
 /// The part of the score that labels y(s) .. y(e-1) have a say in.
@@ -104,12 +95,13 @@ inline double cost_window(const Costs& costs, Index first, Reads<Label> y, Index
 }
 
 /// The instance penalty of sequence i and the corpus penalty when the counts of the sequence change so; work (K,).
-inline void penalties(const Objective& objective, const Ledger& ledger, Index i, Reads<double> change, View<double> work,
-                      double& instance, double& corpus) {
+inline void penalties(const Objective& objective, const Ledger& ledger, Index i, Reads<double> change,
+                      View<double> work, double& instance, double& corpus) {
   const Reads<Index> offsets = objective.scorer.offsets;
   const Index n = offsets.size() - 1;
   for (Index k = 0; k < change.size(); ++k) work(k) = ledger.counts(i, k) + change(k);
-  instance = penalty(objective.targets, objective.instance, work, static_cast<double>(offsets(i + 1) - offsets(i)), 1.0);
+  const auto T = static_cast<double>(offsets(i + 1) - offsets(i));
+  instance = penalty(objective.targets, objective.instance, work, T, 1.0);
   corpus = 0.0;
   if (objective.corpus.empty()) return;
   for (Index k = 0; k < change.size(); ++k) work(k) = ledger.totals(k) + change(k);
@@ -223,7 +215,8 @@ inline Index switch_tokens(Reads<Index> which, const Objective& objective, Reads
         double top = -INF;
         for (Index z = 0; z < Y; ++z)
           top = std::max(top, alpha(m, z) + beta(m, z) + ((z == present ? loss : 0.0) - (z == r ? loss : 0.0)));
-        Price price{0.0, std::max(0.0, top - score - score_window(unary, step, kind, other, m, m + 1) + here), 0.0, 0.0};
+        const double there = score_window(unary, step, kind, other, m, m + 1);
+        Price price{0.0, std::max(0.0, top - score - there + here), 0.0, 0.0};
         const double least = scale * price.slack + local + cost_window(costs, a, other, m, m + 1) - cost_here;
         if (!is_better(least, best.value)) continue;
         count_change(objective.events, a, labels, other, m, m + 1, change, marks);

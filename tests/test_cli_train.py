@@ -567,7 +567,7 @@ def test_values_are_read(text):
 PATHS = {
     "pr": (["-r", "citations-codl", "-p", "rounds=2"], "expectations"),
     "daso": (["-r", "citations-codl", "-p", "schedule=2,1", "-p", "rounds=1"], "expectations"),
-    "ap": (["-r", "citations-ap", "-p", "rounds=1", "-p", "online=yes"], "expectations"),
+    "ap": (["-r", "citations-ap", "-p", "rounds=1"], "expectations"),
     "ge": (["-r", "OUT/shares.yaml"], "shares"),
     "codl": (["-r", "citations-codl", "-p", "rounds=1", "-p", "k=2", "-p", "base=ssvm"], "explanation"),
 }

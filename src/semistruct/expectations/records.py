@@ -1,4 +1,4 @@
-"""What the kernels read of projections, as in `core/projection.hpp` and `core/online.hpp`."""
+"""What the kernels read of projections, as in `core/projection.hpp`."""
 
 from __future__ import annotations
 
@@ -55,33 +55,3 @@ class Projected(NamedTuple):
     expected: np.ndarray
     marginal: np.ndarray
     steps: np.ndarray
-
-
-class CorpusRows(NamedTuple):
-    """The rows of corpus rules (`expectations.rows`), with the range of their multipliers, and units for these."""
-
-    a: np.ndarray
-    bound: np.ndarray
-    slack: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    unit: np.ndarray
-
-
-class Course(NamedTuple):
-    """A part of one pass over the sequences.
-
-    order    in which they are visited
-    n        of all sequences
-    n_fixed  how many of them, the first ones, have the labels `goal` (n_tokens,)
-    weight   (n,) of each sequence
-    eta      step t has the length eta / (1 + eta t / n); seen: how many steps were made before
-    """
-
-    order: np.ndarray
-    n: int
-    n_fixed: int
-    goal: np.ndarray
-    weight: np.ndarray
-    eta: float
-    seen: int
