@@ -68,7 +68,6 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
   define(m, "margins_of_sequences", "which, scorer, known, path, margin", margins_of_sequences);
   define(m, "given_sequences", "which, scorer, known, path, beside, out", given_sequences);
 
-
   // posterior
   define(m, "factors_of", "step, factor, back, top", factors_of);
   define(m, "expect_sequences", "pieces, bounds, scorer, known, factors, weight, log_z, marginal, steps",
