@@ -92,7 +92,8 @@ def rows_of(rule, X, labels, softness):
         if "if" in rule:  # a condition on the text
             quantity = lambda w, y, f=quantity: f(w, y) if plain.holds(rule["if"], w, y) else 0  # noqa: E731
         low, high = target if isinstance(target, tuple) else (target, target)
-        unit = 100 if rule.get("unit") == "percent" else 1
+        is_share = "proportion" in rule or "fraction" in rule
+        unit = 100 if is_share and rule.get("unit") == "percent" else 1
         if open_weight:
             slack, price = softness(n), inf
         elif rule["weight"] == "hard":
