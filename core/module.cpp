@@ -1,6 +1,8 @@
 // The module semistruct._core: every kernel that Python calls, by name.
 #if defined(_M_X64)
 #include <intrin.h>
+#elif defined(__x86_64__)
+#include <cpuid.h>
 #endif
 
 #include "bind.hpp"
@@ -44,18 +46,37 @@ double least_value_of(const Current& seq, Tables step, const Costs& costs, doubl
   return least_value(seq, step, costs, head_start, {s, e, label});
 }
 
-/// Whether this machine can run the module that was built for AVX2.
-bool has_avx2() {
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-  return __builtin_cpu_supports("avx2");
-#elif defined(_M_X64)
-  int info[4];
-  __cpuidex(info, 7, 0);
-  return (info[1] & (1 << 5)) != 0;
+#if defined(_M_X64) || defined(__x86_64__)
+/// What the processor says of itself: the registers a, b, c and d of `cpuid`.
+std::array<int, 4> cpuid(int leaf) {
+  std::array<int, 4> out{};
+#if defined(_M_X64)
+  __cpuidex(out.data(), leaf, 0);
 #else
-  return false;
+  __cpuid_count(leaf, 0, out[0], out[1], out[2], out[3]);
+#endif
+  return out;
+}
+
+/// Which registers the operating system keeps for a process.
+unsigned kept_registers() {
+#if defined(_M_X64)
+  return static_cast<unsigned>(_xgetbv(0));
+#else
+  unsigned low, high;
+  __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return low;
 #endif
 }
+
+/// Whether processor and operating system can run the module that was built for AVX2.
+bool has_avx2() {
+  constexpr int XSAVE = 1 << 27, AVX2 = 1 << 5, WIDE = 6;
+  return cpuid(0)[0] >= 7 && (cpuid(1)[2] & XSAVE) && (cpuid(7)[1] & AVX2) && (kept_registers() & WIDE) == WIDE;
+}
+#else
+bool has_avx2() { return false; }
+#endif
 }  // namespace
 
 NB_MODULE(SEMISTRUCT_MODULE, m) {
