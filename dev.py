@@ -66,7 +66,7 @@ def set_up(what: str) -> None:
 def build(folder: Path, into: Path, *options: str) -> None:
     """Bring the core in `into`/semistruct up to date; what is half done stays in `folder`."""
     cmake = str(BIN / "cmake")
-    if not (folder / "CMakeCache.txt").exists():
+    if not (folder / "cmake_install.cmake").exists():  # the last thing that cmake writes
         nanobind = subprocess.run([PYTHON, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True, check=True)
         python = (f"-DPython_EXECUTABLE={PYTHON}", f"-Dnanobind_DIR={nanobind.stdout.strip()}")
         shutil.rmtree(folder, ignore_errors=True)
