@@ -202,7 +202,7 @@ def results(n_labels):
     for name, fitted in learners(X, y, pool[:30], rules):
         out[name] = fitted.model_.weights.tokens
     names = sorted({word for x in X for word in x})
-    out["names"] = np.concatenate([block.rows for block in NameTable(names).blocks([set(x) for x in pool])])
+    out["names"] = np.concatenate([block.rows for block in NameTable(names).blocks([sorted(set(x)) for x in pool])])
     points = np.random.default_rng(0).normal(size=(120, 40))
     classes = np.where(np.arange(120) < 60, points[:, :n_labels].argmax(axis=1), -1)
     out["classes"] = TransductiveSVM(rounds=1).fit(points, classes).predict(points)
