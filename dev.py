@@ -19,6 +19,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import venv
 from pathlib import Path
 
@@ -58,8 +59,10 @@ def set_up(what: str) -> None:
     if found != [wanted, CORE]:
         venv.create(ENV, with_pip=True, clear=True)
         install("scikit-build-core", "nanobind", "cmake", "ninja")
-    # src/ is put on the path as it is; `build` puts the core there
-    install("--no-build-isolation", "--editable", what, SKBUILD_EDITABLE_MODE="inplace", SKBUILD_WHEEL_CMAKE="false")
+    # the package is src/ as it is, with the core that `build` puts there; only its description and what it needs are installed
+    install("--no-build-isolation", what, SKBUILD_WHEEL_CMAKE="false", SKBUILD_WHEEL_EXCLUDE="**")
+    packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(ENV)}))
+    (packages / "semistruct.pth").write_text(f"{HERE / 'src'}\n")
     stamp.write_text(f"{wanted} {what}")
 
 

@@ -80,6 +80,7 @@ bool has_avx2() { return false; }
 }  // namespace
 
 NB_MODULE(SEMISTRUCT_MODULE, m) {
+  m.doc() = "The compiled kernels; semistruct.core picks the module for this machine.";
   using bind::define;
   m.def("has_avx2", &has_avx2);
 

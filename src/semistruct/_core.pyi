@@ -1,3 +1,5 @@
+"""The compiled kernels; semistruct.core picks the module for this machine."""
+
 from typing import Any
 
 import numpy
