@@ -59,7 +59,7 @@ def set_up(what: str) -> None:
     if found != [wanted, CORE]:
         venv.create(ENV, with_pip=True, clear=True)
         install("scikit-build-core", "nanobind", "cmake", "ninja")
-    # the package is src/ as it is, with the core that `build` puts there; only its description and what it needs are installed
+    # the package is src/ as it is with the core that `build` puts there; its dependencies and metadata are installed
     install("--no-build-isolation", what, SKBUILD_WHEEL_CMAKE="false", SKBUILD_WHEEL_EXCLUDE="**")
     packages = Path(sysconfig.get_path("purelib", "venv", {"base": str(ENV)}))
     (packages / "semistruct.pth").write_text(f"{HERE / 'src'}\n")
