@@ -1,4 +1,6 @@
-"""The compiled kernels; semistruct.core picks the module for this machine."""
+"""
+The compiled kernels; `semistruct.core` picks the module for this machine.
+"""
 
 from typing import Any
 
@@ -363,16 +365,6 @@ def covary(
     costs: tuple[Any, ...],
     marginal: numpy.typing.NDArray[numpy.float64],
     steps: numpy.typing.NDArray[numpy.float64],
-    /,
-) -> None: ...
-def learn_online(
-    course: tuple[Any, ...],
-    field: tuple[Any, ...],
-    weights: tuple[Any, ...],
-    problem: tuple[Any, ...],
-    corpus: tuple[Any, ...],
-    multiplier: numpy.typing.NDArray[numpy.float64],
-    shared: numpy.typing.NDArray[numpy.float64],
     /,
 ) -> None: ...
 def enter_names(
