@@ -345,7 +345,8 @@ def test_a_model_is_served(tmp_path):
         assert (status, headers["content-disposition"]) == (200, 'attachment; filename="new-labelled.txt"')
         (tmp_path / "new.txt").write_bytes(body)
         assert read(tmp_path / "new.txt", format="inline").labels == [found["labels"]]
-        _, headers, _ = client.call("POST", "/api/predict/file?name=new.txt", data=b"A. Bo. One. 1984.\n\nC. Fox. Two. 1987.\n")
+        lines = b"A. Bo. One title. 1984.\n\nC. Fox. Two. 1987.\n"
+        _, headers, _ = client.call("POST", "/api/predict/file?name=new.txt", data=lines)
         assert json.loads(headers["semistruct-told"]) == ["new.txt: 1 empty line is left out"]
         assert "no text in it" in client.problem("POST", "/api/predict/file?name=a.txt", data=b" ")
 

@@ -18,4 +18,4 @@ except ImportError as err:
 
 if kernels.has_avx2():
     with suppress(ImportError):  # only built for x86-64
-        import semistruct._core_avx2 as kernels  # type: ignore[no-redef]
+        import semistruct._core_avx2 as kernels  # type: ignore[import-not-found,no-redef]
