@@ -46,7 +46,7 @@ void score_tokens(const Rows& rows, View<const double, 2> weights, View<double, 
   };
   const double* values = rows.values.data;
   in_lanes(weights.shape[1], [&](auto sum) {
-    if (rows.values.size() > 1)
+    if (rows.values.size() != 1)
       add_up(sum, [&](Index j) { return values[j]; });
     else if (values[0] == 1)
       add_up(sum, [](Index) { return 1.0; });
