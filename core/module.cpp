@@ -82,7 +82,6 @@ bool has_avx2() { return false; }
 NB_MODULE(SEMISTRUCT_MODULE, m) {
   m.doc() = "The compiled kernels; semistruct.core picks the module for this machine.";
   using bind::define;
-  m.attr("__doc__") = "The compiled kernels; `semistruct.core` picks the module for this machine.";
   m.def("has_avx2", &has_avx2);
 
   // chain

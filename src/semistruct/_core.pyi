@@ -1,5 +1,5 @@
 """
-The compiled kernels; `semistruct.core` picks the module for this machine.
+The compiled kernels; semistruct.core picks the module for this machine.
 """
 
 from typing import Any
