@@ -56,7 +56,7 @@ def label_by_mouse(watched):
         page.click(f"#token-{first}")
         page.click(f"#token-{last}")
         page.click(f".field:has-text('{label}')")
-    page.click("text=Accept")
+    page.click("button:has-text('Accept')")
 
 
 def next_one(watched, before):

@@ -282,7 +282,8 @@ class Workbench:
     def approach(self, near: ChainWeights) -> None:
         """Fill the working sets with the worst labellings for these weights, and balance them."""
         everyone, w = self.everyone, self.w
-        self.w = records.W(near.tokens, near.trans, near.step)
+        tokens, trans = (np.require(array, requirements="W") for array in (near.tokens, near.trans))
+        self.w = records.W(tokens, trans, near.step)
         self.look(everyone)
         self.w = w
         self._insert(everyone, np.zeros(len(self.hinge), np.bool_))

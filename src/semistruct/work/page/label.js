@@ -304,6 +304,7 @@ async function refresh() {
 }
 
 on("model", refresh);
+on("swept", () => pane.current && !pane.current.model && refresh());
 on("queue", () => (pane.current?.actions ? prepare() : pane.current === null && next()));
 on("fields", () => { pane.ready = null; draw(); });
 on("pool", () => pane.current === null && root?.isConnected && next());
