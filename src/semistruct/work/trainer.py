@@ -193,7 +193,9 @@ class Trainer:
                 self.stock.model = None
                 damaged.append(path.name)
                 continue
-            self._seen = self.stock.decisions.relabelled
+            labelled = sum(one.is_labelled for one in self.stock.decisions.last.values())
+            since = max(0, labelled - learned.about.get("labelled", labelled))  # labels that the model does not know
+            self._seen = self.stock.decisions.relabelled - since
             self.insights.start(learned)
             break
         if damaged:
