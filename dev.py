@@ -3,6 +3,7 @@
 
 python3 dev.py demo      a virtual environment in .venv, the package with its compiled core, and `semistruct demo`
 python3 dev.py test      the same with the development tools, and the tests on all cores; further words go to pytest
+python3 dev.py test --all    also the second stage: tests with a browser, with killed processes, and of the campaign
 python3 dev.py checked   the tests of the kernels and a short campaign, with every index checked and with sanitizers
 python3 dev.py fuzz      made-up inputs at every door, for as long as `--minutes N` says
 python3 dev.py lint      ruff and mypy
@@ -29,29 +30,34 @@ BIN = ENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
 STUBS = "src/semistruct/_core.pyi"
-CORE, EVERYTHING = ".", ".[dev,spacy,work,ray,bench,docs]"
+CORE, EVERYTHING = ".", ".[dev,spacy,work,bench,docs]"
 KERNEL_TESTS = (
-    "core", "chain", "given", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching",
+    "core", "chain", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching",
     "projection", "transductive", "sdm", "sdm_kernels", "multiclass", "names",
 )  # fmt: skip
 
 
-def run(*command: str, **env: str) -> None:
-    done = subprocess.run(command, cwd=HERE, check=False, env=os.environ | env)
+def run(*command: str, quiet: bool = False, **env: str) -> None:
+    """Run a command; a quiet one is heard only if it fails."""
+    into = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True} if quiet else {}
+    done = subprocess.run(command, cwd=HERE, check=False, env=os.environ | env, **into)
     if done.returncode:
-        sys.exit(done.returncode)
+        sys.exit(done.stdout if quiet else done.returncode)
 
 
-def install(*what: str, **env: str) -> None:
+def install(*what: str, quiet: bool = False, **env: str) -> None:
     pip = (PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--constraint", str(LOCK))
-    run(*pip, *what, **env)
+    run(*pip, *what, quiet=quiet, **env)
 
 
 def set_up(what: str) -> None:
     """Make .venv with the package alone or with all it can use, in the locked versions, unless that was done before."""
+    import tomllib  # older versions of Python, which are refused, do not have it
+
     stamp = ENV / "installed"
-    files = LOCK.read_bytes() + (HERE / "pyproject.toml").read_bytes() + sys.version.encode()
-    wanted = hashlib.sha256(files).hexdigest()
+    project = tomllib.loads((HERE / "pyproject.toml").read_text(encoding="utf-8"))
+    installed = repr((LOCK.read_text(encoding="utf-8"), project["build-system"], project["project"], sys.version))
+    wanted = hashlib.sha256(installed.encode()).hexdigest()
     found = stamp.read_text().split() if stamp.exists() else []
     if found in ([wanted, EVERYTHING], [wanted, what]):
         return
@@ -73,10 +79,10 @@ def build(folder: Path, into: Path, *options: str) -> None:
         nanobind = subprocess.run([PYTHON, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True, check=True)
         python = (f"-DPython_EXECUTABLE={PYTHON}", f"-Dnanobind_DIR={nanobind.stdout.strip()}")
         shutil.rmtree(folder, ignore_errors=True)
-        quiet = ("--log-level=WARNING", "-DCMAKE_INSTALL_MESSAGE=NEVER")
-        run(cmake, "-S", str(HERE), "-B", str(folder), *quiet, *python, *(options or compiler()))
-    run(cmake, "--build", str(folder), "--config", "Release")
-    run(cmake, "--install", str(folder), "--config", "Release", "--prefix", str(into))
+        print("building the compiled core (once)", flush=True)
+        run(cmake, "-S", str(HERE), "-B", str(folder), *python, *(options or compiler()), quiet=True)
+    run(cmake, "--build", str(folder), "--config", "Release", quiet=True)
+    run(cmake, "--install", str(folder), "--config", "Release", "--prefix", str(into), quiet=True)
 
 
 def compiler() -> list[str]:
@@ -88,7 +94,10 @@ def compiler() -> list[str]:
     if "CXX" in os.environ or any(map(shutil.which, ("c++", "g++", "clang++"))):
         return ninja
     print("no C++ compiler was found; taking the one of the package ziglang (once)", flush=True)
-    install("ziglang")
+    try:
+        install("ziglang", quiet=True)
+    except SystemExit:
+        sys.exit("no C++ compiler can be had: install g++ or clang, or ziglang with pip, which needs access to PyPI")
     tools = {"CXX_COMPILER": "c++", "AR": "ar", "RANLIB": "ranlib"}
     for tool in tools.values():
         script = f'@"{PYTHON}" -m ziglang {tool} %*' if os.name == "nt" else f'exec "{PYTHON}" -m ziglang {tool} "$@"'
@@ -120,7 +129,7 @@ def checked() -> dict[str, str]:
 
 
 def main() -> None:
-    tests = [PYTHON, "-m", "pytest", "-n", "auto"]
+    tests = [PYTHON, "-m", "pytest", "-n", "auto", "--dist", "loadfile"]  # a file's fixtures are made once
     commands = {
         "demo": [[PYTHON, "-m", "semistruct", "demo"]],
         "test": [tests],
@@ -146,6 +155,9 @@ def main() -> None:
         sys.exit("semistruct needs Python 3.11 or newer")
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
+    words = [word for word in sys.argv[2:] if word != "--all"]
+    if sys.argv[1:] == ["test"]:
+        words = ["-m", "not second_stage"]
     set_up(CORE if sys.argv[1] == "demo" else EVERYTHING)
     env = {"NO_MKDOCS_2_WARNING": "1"}  # the theme speaks of its successor at every build
     if sys.argv[1] == "checked":
@@ -155,7 +167,7 @@ def main() -> None:
     if sys.argv[1] == "fuzz":
         env["PYTHONPATH"] = str(HERE / "tests")
     for command in commands[sys.argv[1]]:
-        run(*command, *sys.argv[2:], **env)
+        run(*command, *words, **env)
 
 
 if __name__ == "__main__":

@@ -1,32 +1,25 @@
-"""Feature sets compared: token accuracy and whole sequences, five corpora, five draws, with CRFsuite beside.
+"""Feature sets compared: token accuracy and whole sequences, with CRFsuite beside.
 
-    python benchmarks/features.py                          all corpora
-    python benchmarks/features.py names -o features.md     one of them, the table also into a file
+    python benchmarks/features.py                    all corpora
+    python benchmarks/features.py --corpus names --draws 3
 
-n labelled sequences are drawn from the training part, C is chosen on the dev part, and the rest of the training part
-(at most 200 sequences) is reported on.  CRFsuite learns from the features that people write for it by hand: the word
-without punctuation, its length, digits, vowels and case, of the token and of its neighbours, and where the sequence
-begins and ends; its c2 is chosen on the same dev data.
+n labelled sequences are drawn from the training part, C is chosen on the dev part, and at most 200 others of the
+training part are reported on.  CRFsuite learns from the features that people write for it by hand: the word without
+punctuation, its length, digits, vowels and case, of the token and of its neighbours, and where the sequence begins and
+ends; its c2 is chosen on the same dev data.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import random
-import statistics
 import string
-import sys
-import warnings
-from pathlib import Path
+import tempfile
 
 import pycrfsuite
 
-from semistruct import SSVM, make_apartments, read
-from semistruct.metrics import evaluate
+from harness import CORPORA, SIZES, dev_of, draw, parser, percent, records_of, table
+from semistruct import SSVM
+from semistruct.data.metrics import evaluate
 
-DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-ALL = {"citations": 200, "headers": 70, "names": 200, "conll2000": 200, "apartments": 102}
 REPORTED = 200
 SETS = {
     "default": "default",
@@ -37,20 +30,6 @@ SETS = {
     "paper": "paper",
 }  # fmt: skip
 BY_HAND = "CRFsuite, by hand"
-GRID = (0.03, 0.1, 0.3, 1.0, 3.0)
-
-
-def corpus(name):
-    """((X, y) to draw from, (X, y) of the dev part)."""
-    if name == "apartments":
-        made = make_apartments(402, seed=11)
-        return (made.tokens[:302], made.labels[:302]), (made.tokens[302:], made.labels[302:])
-    if name == "conll2000":
-        found = read(DATA / name / "train.txt")
-        words, y = [[token[0] for token in x] for x in found.tokens], found.labels
-        return (words[:1000], y[:1000]), (words[1000:1100], y[1000:1100])
-    train, dev = (read(DATA / name / f"{part}.tsv") for part in ("train", "dev"))
-    return (train.tokens, train.labels), (dev.tokens, dev.labels)
 
 
 def by_hand(x):
@@ -76,86 +55,46 @@ def by_hand(x):
     return out
 
 
-def crfsuite(learn, dev, report, path):
-    """(tokens, whole sequences) in percent."""
-    best = None
-    for c2 in (0.01, 0.1, 1.0):
-        trainer = pycrfsuite.Trainer(verbose=False, params={"c2": c2})
-        for x, y in zip(*learn, strict=True):
-            trainer.append(by_hand(x), y)
-        trainer.train(str(path))
+def crfsuite(learn, c2):
+    """A function that labels sequences."""
+    trainer = pycrfsuite.Trainer(verbose=False, params={"c2": c2})
+    for x, y in zip(*learn, strict=True):
+        trainer.append(by_hand(x), y)
+    with tempfile.NamedTemporaryFile() as file:
+        trainer.train(file.name)
         tagger = pycrfsuite.Tagger()
-        tagger.open(str(path))
-        there = scores(dev[1], [tagger.tag(by_hand(x)) for x in dev[0]])
-        if best is None or there > best[0]:
-            best = there, scores(report[1], [tagger.tag(by_hand(x)) for x in report[0]])
-    return best[1]
+        tagger.open(file.name)
+    return lambda X: [tagger.tag(by_hand(x)) for x in X]
 
 
-def ours(learn, dev, report, features):
-    best = None
-    for C in GRID:
-        model = SSVM(C=C, features=features).fit(*learn)
-        there = scores(dev[1], model.predict(dev[0]))
-        if best is None or there > best[0]:
-            best = there, scores(report[1], model.predict(report[0]))
-    return best[1]
-
-
-def scores(gold, predicted):
-    found = evaluate(gold, predicted)
-    return 100 * found["token_accuracy"], 100 * found["sequence_accuracy"]
-
-
-def cells(name, draws, scratch):
-    """For every set and size the pairs of the draws."""
-    (X, y), dev = corpus(name)
-    found = {}
-    for n in (5, 20, ALL[name]):
-        for seed in range(draws):
-            order = list(range(len(X)))
-            random.Random(seed).shuffle(order)
-            learn, report = (
-                ([X[i] for i in part], [y[i] for i in part]) for part in (order[:n], order[n : n + REPORTED])
-            )
-            for label, features in SETS.items():
-                found.setdefault((label, n), []).append(ours(learn, dev, report, features))
-            found.setdefault((BY_HAND, n), []).append(crfsuite(learn, dev, report, scratch))
-            print(f"{name}: {n} labels, draw {seed + 1} of {draws}", file=sys.stderr)
-    return found
-
-
-def table(results, draws):
-    yield f"Token accuracy / whole sequences, mean of {draws} draws ± spread of the token accuracy."
-    for name, found in results.items():
-        yield ""
-        yield f"| {name} | " + " | ".join(f"{n} labels" for n in (5, 20, ALL[name])) + " |"
-        yield "|---|---|---|---|"
-        for label in (*SETS, BY_HAND):
-            row = []
-            for n in (5, 20, ALL[name]):
-                tokens, whole = zip(*found[label, n], strict=True)
-                mean, spread = statistics.mean(tokens), statistics.pstdev(tokens)
-                row.append(f"{mean:.1f} ± {spread:.1f} / {statistics.mean(whole):.1f}")
-            yield f"| {label} | " + " | ".join(row) + " |"
+def run(cell):
+    learn, report = draw(cell["corpus"], cell["size"], cell["seed"], REPORTED)
+    dev = dev_of(cell["corpus"])
+    if cell["set"] == BY_HAND:
+        models = [crfsuite(learn, c2) for c2 in (0.01, 0.1, 1.0)]
+    else:
+        grid = (0.03, 0.1, 0.3, 1.0, 3.0)
+        models = [SSVM(C=C, features=SETS[cell["set"]], n_jobs=1).fit(*learn).predict for C in grid]
+    scores = [[evaluate(y, predict(X)) for X, y in (dev, report)] for predict in models]
+    best = max(scores, key=lambda pair: (pair[0]["token_accuracy"], pair[0]["sequence_accuracy"]))[1]
+    return {"cell": cell, "tokens": best["token_accuracy"], "whole": best["sequence_accuracy"]}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpora", nargs="*", default=list(ALL), help=", ".join(ALL))
-    parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("-o", "--output", type=Path, help="file for the table")
-    args = parser.parse_args()
-    warnings.simplefilter("ignore")
-    scratch = Path(os.environ.get("TMPDIR", "/tmp")) / f"features-{os.getpid()}.crfsuite"
-    try:
-        results = {name: cells(name, args.draws, scratch) for name in args.corpora}
-    finally:
-        scratch.unlink(missing_ok=True)
-    text = "\n".join(table(results, args.draws)) + "\n"
-    print(text, end="")
-    if args.output:
-        args.output.write_text(text, encoding="utf-8")
+    args = parser(__doc__).parse_args()
+    groups = [
+        {"corpus": corpus, "set": name, "size": size}
+        for corpus in args.corpus or CORPORA
+        for name in (*SETS, BY_HAND)
+        for size in args.sizes or SIZES[corpus]
+    ]
+    found = records_of(run, [{**group, "seed": seed} for seed in range(args.draws) for group in groups], args)
+
+    def row(group):
+        own = [record for record in found if group.items() <= record["cell"].items()]
+        return [*group.values(), *(percent([record[key] for record in own]) for key in ("tokens", "whole"))]
+
+    table(["corpus", "features", "labels", "tokens", "whole sequences"], map(row, groups))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
     python benchmarks/instructions.py --write    these counts are the ones to keep
 
 Counts do not depend on the machine, nor on what else runs on it, but on the compiler: with another one than the counts
-were made with there is nothing to compare.  The kernels are those of `core/guard.cpp`, built here for any x86-64.
+were made with there is nothing to compare.  `instructions.cpp` runs the kernels, built here for any x86-64.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from pathlib import Path
 import numpy as np
 
 from semistruct import Rules
-from semistruct.batch import SequenceBatch
-from semistruct.chain.inference import ChainWeights, decode
-from semistruct.chain.posterior import posterior
-from semistruct.core import kernels
-from semistruct.search.best import find_best
-from semistruct.solvers.sdm import Problem, solve
-from semistruct.switching.matching import Matcher
+from semistruct.core.batch import SequenceBatch
+from semistruct.core.chain.inference import ChainWeights, decode
+from semistruct.core.chain.posterior import posterior
+from semistruct.core.kernels import kernels
+from semistruct.learning.solvers.sdm import Problem, solve
+from semistruct.rules.search import find_best
+from semistruct.rules.switching import Matcher
 
 HERE = Path(__file__).resolve().parent
 COUNTS = HERE / "instructions.json"
@@ -40,7 +40,7 @@ N, T, LABELS, FEATURES = 16, 24, 13, 500
 
 
 def words_of(argument):
-    """An argument as `core/guard.cpp` reads it."""
+    """An argument as `instructions.cpp` reads it."""
     if isinstance(argument, tuple):
         return b"".join(map(words_of, argument))
     if isinstance(argument, np.ndarray):
@@ -56,7 +56,8 @@ def record(folder):
         def call(*args):
             nonlocal left
             if left == 0:
-                (folder / name).write_bytes(words_of(args))
+                which, *others = args
+                (folder / name).write_bytes(words_of((which[0] if isinstance(which, tuple) else which, *others)))
             left -= 1
             return kernel(*args)
 
@@ -95,7 +96,7 @@ def count(program, name, file):
     command = [
         "valgrind",
         "--tool=callgrind",
-        f"--toggle-collect=semistruct::{name}(*",
+        f"--toggle-collect=semistruct::{name}(*)",  # not its lambdas, whose names end with `const`
         f"--callgrind-out-file={file}.out",
     ]
     told = subprocess.run([*command, program, name, file], check=True, capture_output=True, text=True).stderr
@@ -113,9 +114,9 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         record(folder)
-        options = ["-O3", "-std=c++17", "-ffp-contract=off", "-o", folder / "guard"]
-        subprocess.run([compiler, *options, HERE.parent / "core/guard.cpp"], check=True)
-        counts = {kernel: count(folder / "guard", kernel, folder / kernel) for kernel in KERNELS}
+        options = ["-O3", "-std=c++17", "-ffp-contract=off", "-o", folder / "kernels"]
+        subprocess.run([compiler, *options, HERE / "instructions.cpp"], check=True)
+        counts = {kernel: count(folder / "kernels", kernel, folder / kernel) for kernel in KERNELS}
     kept = json.loads(COUNTS.read_text()) if COUNTS.exists() else {"compiler": version, "counts": counts}
     for kernel, n in counts.items():
         print(f"{kernel:20} {n:12,} {n / kept['counts'][kernel]:8.3f} of what it was")

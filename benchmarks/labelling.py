@@ -4,11 +4,11 @@
     python benchmarks/labelling.py -n 10000
     python benchmarks/labelling.py --short 10000000    one file of short lines, and how much memory that takes when
 
-`semistruct predict` labels made-up references, N and 4 N lines of plain text; every run is a process of its own, and
-the first one, which compiles, does not count.  `busy` is the time of all cores.  MiB is the peak of the process that
-reads and writes, `others` that of each process that helps it.  CRFsuite tags the first lines (`--peer`) in one process,
-with the features of semistruct: once with the time it takes to make them, as strings, and once without.  It is compared
-in lines per busy second, from which the start of semistruct is taken off.
+`semistruct predict` labels made-up references, N and 4 N lines of plain text; every run is a process of its own.
+`busy` is the time of all cores.  MiB is the peak of the process that reads and writes, `others` that of each process
+that helps it.  CRFsuite tags the first lines (`--peer`) in one process, with the features of semistruct: once with the
+time it takes to make them, as strings, and once without.  It is compared in lines per busy second, from which the start
+of semistruct is taken off.
 
 Short lines are made-up addresses of about nine tokens in which new words keep coming.  The table has the largest memory
 of each tenth of the run, of the process that reads and writes and of the largest one that helps it.
@@ -28,15 +28,16 @@ from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
-from semistruct import SSVM, make_citations, threads
+from semistruct import SSVM, make_citations
+from semistruct.base import threads
+from semistruct.data.formats import write
+from semistruct.data.tokens import tokenize
 from semistruct.features import Encoder
-from semistruct.formats import write
-from semistruct.tokens import tokenize
 
 LEARNED, PIECE = 300, 5000
 MEASURED = """
 import json, resource, sys, time
-from semistruct.cli import main
+from semistruct.app.cli import main
 began = time.perf_counter()
 try:
     main(sys.argv[1:])

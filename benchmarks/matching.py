@@ -3,7 +3,7 @@
     python benchmarks/matching.py
 
 The 999 unlabelled references of the citations corpus are matched to a model learned from 20 labelled ones and to the
-rules of CODL's list (`citations-codl`).  Times are of one thread, after compilation, and given in units of one Viterbi
+rules of CODL's list (`citations-codl`).  Times are of one thread, and given in units of one Viterbi
 pass over the corpus too.
 
     printed   the paper's algorithm: one visit of every position, single labels
@@ -15,26 +15,24 @@ pass over the corpus too.
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import time
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from semistruct import SSVM, Rules, read
-from semistruct.chain.inference import decode
-from semistruct.search.best import find_best
-from semistruct.switching import matching as switching
-from semistruct.switching.matching import Matcher
+from harness import material, table
+from semistruct import SSVM, Rules
+from semistruct.core.chain.inference import decode
+from semistruct.rules import switching
+from semistruct.rules.search import find_best
+from semistruct.rules.switching import Matcher
 
-DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "citations"
 EVERYTHING = 10**12
 
 
 def best_of(times, call):
-    """(seconds, result): the shortest of several runs, the first of which also compiles."""
+    """(seconds, result): the shortest of several runs."""
     result, shortest = call(), np.inf
     for _ in range(times):
         began = time.perf_counter()
@@ -48,7 +46,7 @@ def main():
     parser.add_argument("--scale", type=float, default=0.1, help="weight of the slack of each sequence")
     parser.add_argument("--labelled", type=int, default=20)
     args = parser.parse_args()
-    train, pool, rules = read(DATA / "train.tsv"), read(DATA / "unlabeled.txt"), Rules.from_file("citations-codl")
+    rules, train, pool = Rules.from_file("citations-codl"), material("citations").train, material("citations").pool
     chosen = random.Random(0).sample(range(len(train)), args.labelled)
     model = SSVM(rules=rules).fit([train.tokens[i] for i in chosen], [train.labels[i] for i in chosen]).model_
     batch, weights = model.encoder.transform(pool.tokens), model.weights
@@ -66,14 +64,16 @@ def main():
         rows.append((name, seconds, matcher.price(weights, scale, found.labels[0])))
 
     print(f"{len(batch)} sequences, {args.labelled} labelled, slack weighs {args.scale:g} per sequence\n")
-    print("| variant | seconds | Viterbi passes | objective | slack | penalty | switches |")
-    print("|---|---|---|---|---|---|---|")
-    for name, seconds, m in rows:
-        slack = float(m.scale @ m.slack)
-        print(
-            f"| {name} | {seconds:.3f} | {seconds / viterbi:.1f} | {m.objective:.1f} | {slack:.1f} "
-            f"| {m.penalty:.0f} | {m.switches} |"
-        )
+    table(
+        ("variant", "seconds", "Viterbi passes", "objective", "slack", "penalty", "switches"),
+        (
+            [
+                *(name, f"{seconds:.3f}", f"{seconds / viterbi:.1f}", f"{m.objective:.1f}"),
+                *(f"{float(m.scale @ m.slack):.1f}", f"{m.penalty:.0f}", m.switches),
+            ]
+            for name, seconds, m in rows
+        ),
+    )
     print(f"\nexact search: certain for {found.exact.mean():.1%} of the sequences")
 
 

@@ -3,38 +3,35 @@
     python benchmarks/obeying.py                     all of the table
     python benchmarks/obeying.py --only citations    one of its parts
 
-Times are processor time of one thread, after compilation, and without looking up features and words of rules.  Weak
+Times are processor time of one thread, without looking up features and words of rules.  Weak
 models have seen 5 sequences, strong ones hundreds; of those called random the weights are drawn, so that nothing in
 them agrees with any rule.
 
     plain      Viterbi
     soft       the rules with the weight that prediction gives them if it is left open
     hard       all of them hard
-    confidence  of the labels under the hard rules, with --confidence
     certain    share of the sequences whose labelling is certain to be the best
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import random
 import time
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 
-from semistruct import SSVM, Rules, read
-from semistruct.chain.inference import ChainWeights, decode
+from harness import material, table
+from semistruct import SSVM, Rules
+from semistruct.core.chain.inference import ChainWeights, decode
 from semistruct.features import Encoder
-from semistruct.fitting.trust import strength_by_labels
-from semistruct.search import best
-from semistruct.search.best import find_best
+from semistruct.learning.trust import strength_by_labels
+from semistruct.rules import search
+from semistruct.rules.search import find_best
 
-DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FEW, MANY = 5, 200
-SOFT, HARD, SURE = "soft", "hard", "confidence"
+SOFT, HARD = "soft", "hard"
 
 
 @dataclass
@@ -56,18 +53,14 @@ class Task:
                 one = self.batch.take(np.array([i]))
                 clocked.time(lambda one=one: decode(one, self.weights, n_jobs=1))
             return np.array(clocked.seconds), 1.0
-        rules, clocked, spread = self.rules[HARD if how == SURE else how], Clock(), best.spread
-        tables = rules.compile(self.X, self.labels)
-        found = find_best(self.batch, self.weights, tables, n_jobs=1) if how == SURE else None
-        best.spread = clocked.spread
+        clocked, spread = Clock(), search.spread
+        tables = self.rules[how].compile(self.X, self.labels)
+        search.spread = clocked.spread
         try:
-            if found is None:
-                found = find_best(self.batch, self.weights, tables, n_jobs=1)
-            else:
-                best.find_margins(self.batch, self.weights, tables, found.labels[0], n_jobs=1)
+            found = find_best(self.batch, self.weights, tables, n_jobs=1)
         finally:
-            best.spread = spread
-        return np.array(clocked.seconds), None if how == SURE else found.exact.mean()
+            search.spread = spread
+        return np.array(clocked.seconds), found.exact.mean()
 
 
 class Clock:
@@ -134,8 +127,8 @@ def learned(name, seen, n, X, rules, **params):
 
 
 def citations(n):
-    train, dev, pool = (read(DATA / "citations" / f) for f in ("train.tsv", "dev.tsv", "unlabeled.txt"))
-    seen = list(train.tokens) + list(dev.tokens), list(train.labels) + list(dev.labels)
+    parts = material("citations")
+    seen, pool = ([*parts.train.tokens, *parts.dev.tokens], [*parts.train.labels, *parts.dev.labels]), parts.pool
     for name, some in (("weak", FEW), ("strong", len(seen[0]))):
         yield learned(f"citations, {name}", seen, some, pool.tokens[:n], Rules.from_file("citations"))
 
@@ -165,22 +158,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", choices=list(PARTS), action="append")
     parser.add_argument("-n", type=int, default=400, help="sequences to label")
-    parser.add_argument("--confidence", action="store_true", help="time that too")
     args = parser.parse_args()
-    print("| model | decoding | sequences/s | median ms | 99% ms | slowest ms | certain |")
-    print("|---|---|---|---|---|---|---|")
-    warm = set()
-    for part in args.only or PARTS:
-        for task in PARTS[part](args.n):
-            for how in ("plain", SOFT, HARD, *((SURE,) if args.confidence else ())):
-                if how not in warm:
-                    warm.add(how)
-                    replace(task, X=task.X[:1], batch=task.batch.take(np.zeros(1, int))).times(how)
-                seconds, certain = task.times(how)
-                ms = 1e3 * seconds
-                speed, share = f"{1e3 / ms.mean():,.0f}", "" if certain is None else f"{certain:.1%}"
-                figures = f"{np.median(ms):.3f} | {np.quantile(ms, 0.99):.2f} | {ms.max():.1f}"
-                print(f"| {task.name} | {how} | {speed} | {figures} | {share} |", flush=True)
+
+    def rows():
+        for part in args.only or PARTS:
+            for task in PARTS[part](args.n):
+                for how in ("plain", SOFT, HARD):
+                    seconds, certain = task.times(how)
+                    ms = 1e3 * seconds
+                    quantiles = f"{np.median(ms):.3f}", f"{np.quantile(ms, 0.99):.2f}", f"{ms.max():.1f}"
+                    yield [task.name, how, f"{1e3 / ms.mean():,.0f}", *quantiles, f"{certain:.1%}"]
+
+    table(("model", "decoding", "sequences/s", "median ms", "99% ms", "slowest ms", "certain"), rows())
 
 
 if __name__ == "__main__":

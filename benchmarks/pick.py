@@ -1,6 +1,6 @@
 """What choosing the sequences to label is worth: accuracy against the number of labels, by simulated labelling.
 
-    python benchmarks/pick.py                        all corpora, ten draws: hours
+    python benchmarks/pick.py --records pick.jsonl     all corpora, ten draws: hours
     python benchmarks/pick.py --corpus names --draws 3 --candidates 150 --pool 60
 
 In each draw the training part is cut into candidates, whose labels are known to the simulation only, and sequences to
@@ -15,35 +15,27 @@ and proposes the labels of the next sequences.  Strategies:
 
 The last two take the first two sequences by coverage, and the next ones, up to 5, one by one.
 
-"corrections" is how many labels, per sequence, a person had to correct in what was proposed.  Test parts are not used.
-Finished runs are kept in the file of --records, one line each, and not run again.
+"corrections" is how many labels, per sequence, a person had to correct in what was proposed; "tokens" is what
+was labelled.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import random
 import statistics
-import time
-import warnings
-from pathlib import Path
 
 import numpy as np
 
-from semistruct import SSVM, AnnealedSSVM, Rules, make_apartments, read
-from semistruct.picking.choice import Choice, Worth
-from semistruct.picking.door import best
-from semistruct.picking.signals import Signals
-from semistruct.picking.traits import Traits
+from harness import CORPORA, material, parser, records_of, rules_of, table
+from semistruct import SSVM, AnnealedSSVM
+from semistruct.app.picking.choice import Choice, Signals, Worth
+from semistruct.app.picking.picker import best
+from semistruct.app.picking.traits import Traits
 
-DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
-CORPORA = ("citations", "headers", "names", "adverts")
 STRATEGIES = ("random", "coverage", "uncertainty", "pick")
 FIRST = (2, 3, 4)  # numbers of labels at which strategies with a model learn one before 5
 STEPS = (5, 8, 11, 14, 17, 20)
-MORE = (10, 40, 60, 80, 100)  # sizes for random besides 5 and 20
+MORE = (10, 40, 60, 80, 100)  # sizes for random besides those of the others
 TARGETS = (20, 50, 100)
 DOUBT_ONLY = Worth(cover=0.0, rare=0.0, doubt=1.0)
 
@@ -51,30 +43,23 @@ DOUBT_ONLY = Worth(cover=0.0, rare=0.0, doubt=1.0)
 class Draw:
     """A corpus cut into candidates, a pool and sequences to report on."""
 
-    def __init__(self, corpus, seed, candidates, report, pool):
-        if corpus == "adverts":
-            made = make_apartments(candidates + report + pool, seed=1000 + seed)
-            X, y, others = made.tokens[: candidates + report], made.labels, made.tokens[candidates + report :]
-        else:
-            cut = {"tokens": "whitespace"} if corpus == "names" else {}
-            train, others = read(DATA / corpus / "train.tsv"), read(DATA / corpus / "unlabeled.txt", **cut).tokens
-            order = random.Random(seed).sample(range(len(train)), len(train))
-            X, y = [train.tokens[i] for i in order], [train.labels[i] for i in order]
-        candidates = min(candidates, len(X) - report)
-        self.X, self.y = X[:candidates], y[:candidates]
-        self.report = X[candidates:][:report], y[candidates : candidates + report]
-        self.pool = random.Random(seed).sample(others, min(pool, len(others)))
-        self.rules = Rules.from_file({"adverts": "apartments"}.get(corpus, corpus))
+    def __init__(self, cell):
+        parts, seed, n, report = material(cell["corpus"]), cell["seed"], cell["candidates"], cell["report"]
+        order = random.Random(seed).sample(range(len(parts.train)), len(parts.train))
+        X, y = [parts.train.tokens[i] for i in order], [parts.train.labels[i] for i in order]
+        n = min(n, len(X) - report)
+        self.X, self.y, self.report = X[:n], y[:n], (X[n:][:report], y[n:][:report])
+        self.pool = random.Random(seed).sample(parts.pool.tokens, min(cell["pool"], len(parts.pool)))
+        self.rules, self.supervised = rules_of(cell["corpus"]), cell["supervised"]
 
-    def model(self, chosen, fit):
+    def model(self, chosen):
         """Learned from what is labelled."""
-        rest = [x for i, x in enumerate(self.X) if i not in set(chosen)]
-        unlabelled = (self.pool + rest)[: fit["pool"]]
-        settings = {"schedule": [1.0, 10.0], "rounds": 2} if fit["quick"] else {}
         labelled = [self.X[i] for i in chosen], [self.y[i] for i in chosen]
-        if fit["supervised"]:
+        if self.supervised:
             return SSVM(rules=self.rules, n_jobs=1).fit(*labelled)
-        return AnnealedSSVM(rules=self.rules, n_jobs=1, **settings).fit(*labelled, pool=unlabelled)
+        rest = [x for i, x in enumerate(self.X) if i not in set(chosen)]
+        unlabelled = (self.pool + rest)[: max(len(self.pool), 1)]
+        return AnnealedSSVM(rules=self.rules, n_jobs=1).fit(*labelled, pool=unlabelled)
 
     def accuracy(self, model):
         return model.score(*self.report, rules=True)
@@ -94,121 +79,87 @@ class Draw:
         everything = [*self.X, *self.pool]
         labelled, size = [self.X[i] for i in chosen], len(everything)
         traits = Traits.of(everything, np.ones(size), labelled, self.rules)
-        free, lengths = np.arange(size) < len(self.X), np.array([len(x) for x in everything], float)
+        free = np.arange(size) < len(self.X)
         free[list(chosen)] = False
         if strategy == "coverage" or model is None:
-            return [one.number for one in best(Choice(traits, lengths, free, None, np.zeros(0)), n)]
+            return [one.number for one in best(Choice(traits, free), n)]
         signals = Signals.of(model, everything, np.arange(len(self.X)), None)
         seen = signals.seen([self.y[i] for i in chosen], np.arange(0), None)
         worth = DOUBT_ONLY if strategy == "uncertainty" else Worth()
-        choice = Choice(traits, lengths, free, signals, seen, worth=worth, doubtful=signals.wrong)
+        choice = Choice(traits, free, signals, seen, worth, signals.wrong)
         return [one.number for one in best(choice, n)]
 
 
-def simulate(draw, strategy, fit, steps):
+def run(cell):
     """{number of labels: {accuracy, tokens labelled, corrections}}."""
+    draw, strategy, steps = Draw(cell), cell["strategy"], cell["steps"]
     chosen, model, out = [], None, {}
     sizes = sorted({*FIRST, *steps}) if strategy in ("uncertainty", "pick") else steps
     for size in (n for n in sizes if n <= len(draw.X)):
         new = draw.choose(strategy, chosen, size - len(chosen), model)
         corrected = None if model is None else draw.corrections(model, new)
         chosen += new
-        model = draw.model(chosen, fit)
+        model = draw.model(chosen)
         if size in steps:
             tokens = sum(len(draw.X[i]) for i in chosen)
-            out[size] = {"accuracy": draw.accuracy(model), "tokens": tokens, "corrections": corrected}
-    return out
+            out[str(size)] = {"accuracy": draw.accuracy(model), "tokens": tokens, "corrections": corrected}
+    return {"cell": cell, "sizes": out}
 
 
-class Records:
-    """Finished runs, in a file of JSON lines."""
-
-    def __init__(self, path):
-        self.path, self.runs = path, {}
-        if path is not None and path.exists():
-            for line in path.read_text(encoding="utf-8").splitlines():
-                key, found = json.loads(line)
-                self.runs[key] = {int(n): row for n, row in found.items()}
-
-    def __call__(self, key, run):
-        if key not in self.runs:
-            self.runs[key] = run()
-            if self.path is not None:
-                with self.path.open("a", encoding="utf-8") as file:
-                    print(json.dumps([key, self.runs[key]]), file=file, flush=True)
-        return self.runs[key]
-
-
-def cell(runs, n, key="accuracy", scale=100):
+def shown(runs, n, key="accuracy", scale=100):
     values = [scale * run[n][key] for run in runs if n in run and run[n][key] is not None]
     return f"{statistics.mean(values):.1f} ± {statistics.pstdev(values):.1f}" if values else "-"
 
 
-def mean(runs, n):
-    return statistics.mean(run[n]["accuracy"] for run in runs)
-
-
-def needed(runs, target):
-    """The smallest number of labels at which the mean accuracy reaches the target."""
-    sizes = sorted(set.intersection(*(set(run) for run in runs)))
-    return next((str(n) for n in sizes if mean(runs, n) >= target), f"more than {sizes[-1]}")
-
-
 def tell(corpus, results):
-    """The tables of a corpus."""
+    """The tables of a corpus; results: {strategy: [{size: row} of each draw]}."""
     sizes = sorted({n for runs in results.values() for run in runs for n in run})
-    print(f"\n### {corpus}, {len(next(iter(results.values())))} draws: token accuracy under the rules\n")
-    print("| labelled | " + " | ".join(map(str, sizes)) + " |\n" + "|---" * (len(sizes) + 1) + "|")
-    for strategy, runs in results.items():
-        print(f"| {strategy} | " + " | ".join(cell(runs, n) for n in sizes) + " |")
-    print("\n| corrections per sequence | " + " | ".join(map(str, sizes)) + " |\n" + "|---" * (len(sizes) + 1) + "|")
-    for strategy, runs in results.items():
-        print(f"| {strategy} | " + " | ".join(cell(runs, n, "corrections", 1) for n in sizes) + " |")
+    titles = {"token accuracy": (), "corrections per sequence": ("corrections", 1), "tokens": ("tokens", 1)}
+    for title, how in titles.items():
+        rows = ([strategy, *(shown(runs, n, *how) for n in sizes)] for strategy, runs in results.items())
+        table(["labelled", *sizes], rows, f"{corpus}: {title}")
     if "random" not in results:
         return
-    print("\n| labels needed for what random reaches at | " + " | ".join(map(str, TARGETS)) + " |")
-    print("|---" * (len(TARGETS) + 1) + "|")
-    reached = sorted(set.intersection(*(set(run) for run in results["random"])))
-    at = {t: float(np.interp(t, reached, [mean(results["random"], n) for n in reached])) for t in TARGETS}
-    for strategy, runs in results.items():
-        cells = [needed(runs, at[t]) if t <= reached[-1] else "-" for t in TARGETS]
-        print(f"| {strategy} | " + " | ".join(cells) + " |", flush=True)
+    means = {
+        strategy: {n: statistics.mean(run[n]["accuracy"] for run in runs) for n in sorted(runs[0])}
+        for strategy, runs in results.items()
+    }
+    reached = means["random"]
+    at = {t: float(np.interp(t, list(reached), list(reached.values()))) for t in TARGETS if t <= max(reached)}
+
+    def needed(strategy):
+        for target in at.values():
+            yield next((n for n, mean in means[strategy].items() if mean >= target), f"> {max(means[strategy])}")
+
+    table(["as good as random with", *at], ([strategy, *needed(strategy)] for strategy in results), f"{corpus}: labels")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpus", choices=CORPORA, action="append")
-    parser.add_argument("--strategy", choices=STRATEGIES, action="append")
-    parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--candidates", type=int, default=200)
-    parser.add_argument("--report", type=int, default=100, help="sequences to report on; at most 35 of the headers")
-    parser.add_argument("--pool", type=int, default=300, help="unlabelled sequences to learn from")
-    parser.add_argument("--steps", default=",".join(map(str, STEPS)), help="numbers of labels")
-    parser.add_argument("--random-steps", help="numbers of labels for random; default: more of them")
-    parser.add_argument("--quick", action="store_true", help="a short schedule, as `pick` learns itself")
-    parser.add_argument("--supervised", action="store_true", help="learn without the pool: much faster, less accurate")
-    parser.add_argument("--records", type=Path, help="file in which finished runs are kept")
-    args = parser.parse_args()
-    warnings.simplefilter("ignore")
-    fit = {"pool": args.pool, "quick": args.quick, "supervised": args.supervised}
-    steps = tuple(map(int, args.steps.split(",")))
-    many = tuple(map(int, args.random_steps.split(","))) if args.random_steps else tuple(sorted({*steps, *MORE}))
-    records, began = Records(args.records), time.perf_counter()
-    for corpus in args.corpus or CORPORA:
-        report = min(args.report, 35) if corpus == "headers" else args.report
-        results = {}
-        for strategy in args.strategy or STRATEGIES:
-            results[strategy] = []
-            for seed in range(args.draws):
-                sizes = many if strategy == "random" else steps
-                key = json.dumps([corpus, strategy, seed, args.candidates, report, fit, sizes])
-
-                def run(corpus=corpus, strategy=strategy, seed=seed, report=report, sizes=sizes):
-                    return simulate(Draw(corpus, seed, args.candidates, report, args.pool), strategy, fit, sizes)
-
-                results[strategy].append(records(key, run))
-        tell(corpus, results)
-    print(f"\n{time.perf_counter() - began:.0f} seconds")
+    options = parser(__doc__, draws=10)
+    options.add_argument("--strategy", choices=STRATEGIES, action="append")
+    options.add_argument("--candidates", type=int, default=200)
+    options.add_argument("--report", type=int, default=100, help="sequences to report on; at most 35 of the headers")
+    options.add_argument("--pool", type=int, default=300, help="unlabelled sequences to learn from")
+    options.add_argument("--supervised", action="store_true", help="learn without the pool: much faster, less accurate")
+    args = options.parse_args()
+    steps = tuple(args.sizes or STEPS)
+    common = {"candidates": args.candidates, "pool": args.pool, "supervised": args.supervised}
+    cells = [
+        {
+            "corpus": corpus, "strategy": strategy, "seed": seed, **common,
+            "report": min(args.report, 35) if corpus == "headers" else args.report,
+            "steps": sorted({*steps, *(() if args.sizes else MORE)}) if strategy == "random" else list(steps),
+        }
+        for corpus in args.corpus or CORPORA
+        for seed in range(args.draws)
+        for strategy in args.strategy or STRATEGIES
+    ]  # fmt: skip
+    results = {}
+    for record in records_of(run, cells, args):
+        runs = results.setdefault(record["cell"]["corpus"], {}).setdefault(record["cell"]["strategy"], [])
+        runs.append({int(n): row for n, row in record["sizes"].items()})
+    for corpus, found in results.items():
+        tell(corpus, found)
 
 
 if __name__ == "__main__":

@@ -1,91 +1,53 @@
-"""What rules are worth: when they are partly false, without labels, if nobody wrote them; and how fast they are.
+"""What rules are worth: when they are partly false, without labels, and if nobody wrote them.
 
     python benchmarks/rules.py trust         true rules, a third of them corrupted, that third left out, none
     python benchmarks/rules.py unlabelled    rules and a pool without a label, beside 5 labels
-    python benchmarks/rules.py suggestions   only suggested rules: `suggestions.py`, which takes the further words
-    python benchmarks/rules.py speed         decoding under rules: `obeying.py`, likewise
+    python benchmarks/rules.py suggestions   rules from the labels: none, own (the default), all suggested, written
 
-trust and unlabelled draw labelled sequences from the training part and report on at most 150 others of it; C is 0.5,
-the point of the path and the weights of rules are chosen without dev data.  A corrupted rule has a wrong label, says
-the opposite, or is too general.
+Labelled sequences are drawn from the training part; trust and unlabelled report on at most 150 others of it, with
+C = 0.5 and nothing chosen on dev data; suggestions on all others, with C, the point of the path and the weight of rules
+chosen on the dev part.  A corrupted rule has a wrong label, says the opposite, or is too general.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
-import runpy
-import statistics
-import sys
-import warnings
 from collections import Counter
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any
 
-from semistruct import CODL, SSVM, AnnealedSSVM, GeneralizedExpectation, PosteriorRegularization, Rules, read
+from harness import CORPORA, SIZES, dev_of, draw, material, parser, percent, records_of, rules_of, table
+from semistruct import CODL, SSVM, AnnealedSSVM, GeneralizedExpectation, PosteriorRegularization, Rules, suggest
 from semistruct.rules.base import VOCABULARY
 
-HERE = Path(__file__).resolve().parent
-DATA = Path(os.environ.get("SEMISTRUCT_DATA", HERE.parents[1] / "shared" / "data"))
-CORPORA = ("citations", "headers", "names")
-ALL = {"citations": 200, "headers": 70, "names": 200}
-REPORTED = 150
-ELSEWHERE = {"suggestions": "suggestions.py", "speed": "obeying.py"}
+REPORTED, POOL = 150, 300
+CORRUPTIBLE = (
+    *("words", "pattern", "starts_with", "ends_with", "present", "exactly_once", "at_most_once", "order", "follows"),
+    *("never_follows", "change_only_on", "min_length", "max_length"),
+)
+METHODS = {
+    "annealed": AnnealedSSVM(C=0.5, n_jobs=1),
+    "CODL": CODL(n_jobs=1),
+    "PR": PosteriorRegularization(C=0.5, n_jobs=1),
+    "GE": GeneralizedExpectation(C=0.5, n_jobs=1),
+}
 
 
-@dataclass(frozen=True)
-class Bench:
-    """One corpus: its training part, its pool, and the rules that come for it."""
-
-    name: str
-    size: int  # of the pool
-
-    @cached_property
-    def train(self) -> Any:
-        return read(DATA / self.name / "train.tsv")
-
-    @cached_property
-    def pool(self) -> list[Any]:
-        cut = {"tokens": "whitespace"} if self.name == "names" else {}
-        return read(DATA / self.name / "unlabeled.txt", **cut).tokens[: self.size]
-
-    @cached_property
-    def rules(self) -> Rules:
-        return Rules.from_file(self.name)
-
-    @property
-    def labels(self) -> list[str]:
-        return sorted({*self.rules.all_labels(self.train.label_set)})
-
-    def draw(self, n: int, seed: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        """((X, y) to learn from, (X, y) to report on)."""
-        order = list(range(len(self.train)))
-        random.Random(seed).shuffle(order)
-        learn, report = order[:n], order[n:][-REPORTED:]
-        return tuple(
-            ([self.train.tokens[i] for i in part], [self.train.labels[i] for i in part]) for part in (learn, report)
-        )
-
-    def corrupted(self, seed: int) -> tuple[Rules, Rules]:
-        """(the rules, of which a third of the instance rules is false; only those that are left true)."""
-        rng, rules = random.Random(seed), list(self.rules)
-        instance = [i for i, rule in enumerate(rules) if rule.level == "instance"]
-        words = Counter(w.lower() for x in self.pool for w in x if w.isalpha())
-        frequent = tuple(word for word, _ in words.most_common(12))
-        false = rng.sample(instance, max(1, round(len(instance) / 3)))
-        left = [rule for i, rule in enumerate(rules) if i not in false]
-        for i in false:
-            rules[i] = corrupt(rules[i], rng, self.labels, frequent)
-        return Rules(rules, self.labels), Rules(left, self.labels)
+def corrupted(rules, labels, pool, seed):
+    """(the rules, of which a third of the instance rules is false; only those that are left true)."""
+    rng, rules = random.Random(seed), list(rules)
+    instance = [i for i, rule in enumerate(rules) if rule.level == "instance" and rule.key in CORRUPTIBLE]
+    words = Counter(w.lower() for x in pool for w in x if w.isalpha())
+    frequent = tuple(word for word, _ in words.most_common(12))
+    false = rng.sample(instance, max(1, round(len(instance) / 3)))
+    left = [rule for i, rule in enumerate(rules) if i not in false]
+    for i in false:
+        rules[i] = corrupt(rules[i], rng, labels, frequent)
+    return Rules(rules, labels), Rules(left, labels)
 
 
-def corrupt(rule: Any, rng: random.Random, labels: list[str], frequent: tuple[str, ...]) -> Any:
+def corrupt(rule, rng, labels, frequent):
     """A rule that says something else: wrong labels, the opposite, or too much."""
 
-    def others(used: Any, n: int = 1) -> tuple[str, ...]:
+    def others(used, n=1):
         left = [label for label in labels if label not in used]
         return tuple(rng.sample(left, min(n, len(left))))
 
@@ -122,71 +84,68 @@ def corrupt(rule: Any, rng: random.Random, labels: list[str], frequent: tuple[st
             entries[rule.key] = rule.min_length + 4
         case "max_length":
             entries["labels"] = others(rule.labels or (), 4)
-        case _:
-            raise ValueError(f"how is {rule.key} to be corrupted?")
     return VOCABULARY[rule.key](**entries)
 
 
-def cell(values: list[float]) -> str:
-    return f"{100 * statistics.mean(values):.1f} ± {100 * statistics.pstdev(values):.1f}"
+def trust(cell, pool, rules):
+    learn, report = draw(cell["corpus"], cell["size"], cell["seed"], REPORTED)
+    labels = sorted(rules.all_labels(material(cell["corpus"]).train.label_set))
+    out = {"supervised": SSVM(C=0.5, n_jobs=1).fit(*learn).score(*report)}
+    false, left = corrupted(rules, labels, pool, cell["seed"])
+    lists = {"no rules": Rules([], labels), "true rules": rules, "a third false": false, "that third left out": left}
+    for name, given in lists.items():
+        out[name] = AnnealedSSVM(C=0.5, rules=given, n_jobs=1).fit(*learn, pool=pool).score(*report, rules=True)
+    return out
 
 
-def trust(args: argparse.Namespace) -> None:
-    print("| corpus | labels | supervised | no rules | true rules | a third corrupted | that third left out |")
-    print("|---|---|---|---|---|---|---|")
-    for name in args.corpora:
-        bench = Bench(name, args.pool)
-        for n in (5, 20, ALL[name]):
-            found: list[list[float]] = []
-            for seed in range(args.draws):
-                learn, report = bench.draw(n, seed)
-                scores = [SSVM(C=0.5).fit(*learn).score(*report)]
-                for rules in (Rules([], bench.labels), bench.rules, *bench.corrupted(seed)):
-                    model = AnnealedSSVM(C=0.5, rules=rules).fit(*learn, pool=bench.pool)
-                    scores.append(model.score(*report, rules=True))
-                found.append(scores)
-                print(f"{name}, {n} labels, draw {seed + 1} of {args.draws}:", *scores, file=sys.stderr)
-            print(
-                f"| {name} | {n} | " + " | ".join(cell(list(column)) for column in zip(*found, strict=True)) + " |",
-                flush=True,
-            )
+def unlabelled(cell, pool, rules):
+    learn, report = draw(cell["corpus"], 5, cell["seed"], REPORTED)
+    out = {}
+    for name, method in METHODS.items():
+        method.set_params(rules=rules)
+        for n, given in (("no label", ([], [])), ("5 labels", learn)):
+            out[f"{name}, {n}"] = method.fit(*given, pool=pool).score(*report, rules=True)
+    return out
 
 
-def unlabelled(args: argparse.Namespace) -> None:
-    print("| corpus | method | no label | 5 labels |")
-    print("|---|---|---|---|")
-    methods = {
-        "annealed": AnnealedSSVM(C=0.5),
-        "CODL": CODL(),
-        "PR": PosteriorRegularization(C=0.5),
-        "GE": GeneralizedExpectation(C=0.5),
-    }
-    for name in args.corpora:
-        bench = Bench(name, args.pool)
-        for title, method in methods.items():
-            none, five = [], []
-            for seed in range(args.draws):
-                learn, report = bench.draw(5, seed)
-                model = method.set_params(rules=bench.rules)
-                none.append(model.fit([], [], pool=bench.pool).score(*report, rules=True))
-                five.append(model.fit(*learn, pool=bench.pool).score(*report, rules=True))
-            print(f"| {name} | {title} | {cell(none)} | {cell(five)} |", flush=True)
+def suggestions(cell, pool, rules):
+    learn, report = draw(cell["corpus"], cell["size"], cell["seed"])
+    lists = {"none": Rules([]), "own": None, "suggested": suggest(*learn, pool=pool).rules, "written": rules}
+    out = {}
+    for name, given in lists.items():
+        model = AnnealedSSVM(C="auto", rules=given, n_jobs=1).fit(*learn, pool=pool, dev=dev_of(cell["corpus"]))
+        if name == "own":
+            out["own, plain"] = model.score(*report, rules=False)
+        out[name] = model.score(*report)
+    return out
 
 
-def main() -> None:
-    parts = {"trust": trust, "unlabelled": unlabelled}
-    if sys.argv[1:2] and sys.argv[1] in ELSEWHERE:
-        sys.argv[:2] = [str(HERE / ELSEWHERE[sys.argv[1]])]
-        runpy.run_path(sys.argv[0], run_name="__main__")
-        return
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=parts)
-    parser.add_argument("corpora", nargs="*", default=CORPORA, help=", ".join(CORPORA))
-    parser.add_argument("--draws", type=int, default=5)
-    parser.add_argument("--pool", type=int, default=300, help="how many sequences of the pool to use")
-    args = parser.parse_args()
-    warnings.simplefilter("ignore")
-    parts[args.part](args)
+PARTS = {"trust": trust, "unlabelled": unlabelled, "suggestions": suggestions}
+
+
+def run(cell):
+    pool, rules = material(cell["corpus"]).pool.tokens[:POOL], rules_of(cell["corpus"])
+    return {"cell": cell, "scores": PARTS[cell["part"]](cell, pool, rules)}
+
+
+def main():
+    options = parser(__doc__)
+    options.add_argument("part", choices=PARTS)
+    args = options.parse_args()
+    sizes = {"trust": SIZES, "unlabelled": dict.fromkeys(CORPORA, (5,)), "suggestions": dict.fromkeys(CORPORA, (5, 20))}
+    groups = [
+        {"part": args.part, "corpus": corpus, "size": size}
+        for corpus in args.corpus or (CORPORA if args.part == "suggestions" else CORPORA[:3])
+        for size in args.sizes or sizes[args.part][corpus]
+    ]
+    found = records_of(run, [{**group, "seed": seed} for seed in range(args.draws) for group in groups], args)
+    columns = list(found[0]["scores"])
+
+    def row(group):
+        own = [record["scores"] for record in found if group.items() <= record["cell"].items()]
+        return [group["corpus"], group["size"], *(percent([scores[column] for scores in own]) for column in columns)]
+
+    table(["corpus", "labels", *columns], map(row, groups))
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@
     python benchmarks/scale.py 1000000
 
 Each size is fitted in a process of its own, from a file, as `semistruct train few.tsv -u pool.txt -r citations` does
-(with C given; `--choose` leaves its choice to cross-validation).  Seconds are by step and without compilation, as a
-small fit comes first; memory is the peak of the process less what it had before the pool was read.  Accuracy is of
-tokens, on other references, without and under the rules.
+(with C given; `--choose` leaves its choice to cross-validation).  Seconds are by step, after a small fit; memory is the
+peak of the process less what it had before the pool was read.  Accuracy is of tokens, on other references, without and
+under the rules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import argparse
 import gc
 import json
 import math
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,22 +23,24 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-from semistruct import AnnealedSSVM, Rules, metrics
-from semistruct.datasets import make_citations
+from harness import alone, memory, table
+from semistruct import AnnealedSSVM, Rules
+from semistruct.data import metrics
+from semistruct.data.datasets import make_citations
+from semistruct.data.formats import sharing_words, stream
 from semistruct.features.encoder import Encoder
-from semistruct.fitting import annealing
-from semistruct.fitting.calibrating import Uncalibrated
-from semistruct.fitting.learners import MarginLearner
-from semistruct.fitting.points import Judge
-from semistruct.formats import sharing_words, stream
-from semistruct.solvers import sdm
+from semistruct.learning.choice import Judge
+from semistruct.learning.held_out import Uncalibrated
+from semistruct.learning.learners import MarginLearner
+from semistruct.learning.solvers import sdm
+from semistruct.methods import annealed
 
 LABELLED, HELD_OUT, WARM = 20, 500, 200
 CHUNK = 1000  # references that are made at once
 STEPS = {
     "encoding": [(Encoder, "fit")],
     "rules": [(Rules, "compile")],
-    "matching": [(annealing.MatchByScore, step) for step in ("__call__", "search", "price")],
+    "matching": [(annealed.PoolMatcher, step) for step in ("match", "search", "price")],
     "learning": [(MarginLearner, "solve_each"), (sdm, "solve")],
     "judging": [(Judge, "point")],
     "calibrating": [(Uncalibrated, "calibration")],
@@ -72,13 +73,6 @@ class Clock:
         setattr(owner, attribute, timed)
 
 
-def memory(field):
-    """VmRSS (now) or VmHWM (peak) of this process, in bytes; 0 where there is no /proc."""
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else ()
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field)), 0)
-
-
 def write_pool(target, size, seed):
     """References as lines of text, made in chunks, each with a seed of its own."""
     with target.open("w") as file:
@@ -108,7 +102,7 @@ def one(file, size, seed, C):
         pool = [example.tokens for example in sharing_words(stream(file))]
     model = fitted(labelled, pool, C)
     seconds, worked = time.perf_counter() - began, time.process_time() - idle
-    peak = memory("VmHWM")
+    peak = memory()
     accuracy = [metrics.token_accuracy(others.labels, model.predict(others.tokens, rules=on)) for on in (False, True)]
     return {
         "size": size, "seconds": seconds, "steps": clock.seconds, "core seconds": worked,
@@ -125,12 +119,8 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--choose", action="store_true", help="choose C, too")
     parser.add_argument("--folder", type=Path, help="where to keep the pools")
-    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     C = "auto" if args.choose else AnnealedSSVM().C
-    if args.one:
-        print(json.dumps(one(args.folder / f"{args.sizes[0]}-{args.seed}.txt", args.sizes[0], args.seed, C)))
-        return
     with tempfile.TemporaryDirectory() as scratch:
         folder = args.folder or Path(scratch)
         rows = []
@@ -138,25 +128,23 @@ def main():
             pool = folder / f"{size}-{args.seed}.txt"
             if not pool.exists():
                 write_pool(pool, size, 1000 * args.seed)
-            again = [sys.executable, __file__, str(size), "--one", "--seed", str(args.seed), "--folder", str(folder)]
-            again += ["--choose"] * args.choose
-            rows.append(json.loads(subprocess.run(again, check=True, stdout=subprocess.PIPE, text=True).stdout))
+            rows.append(alone(one, pool, size, args.seed, C))
             print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
     report(rows)
+
+
+def cells_of(row, steps):
+    parts = [row["steps"].get(step, 0.0) for step in steps[:-1]]
+    cells = [f"{part:.1f}" for part in (*parts, row["seconds"] - sum(parts), row["seconds"])]
+    cells += [f"{1000 * row[key] / row['size']:.2f}" for key in ("seconds", "core seconds")]
+    cells += [f"{row['peak'] / 2**30:.2f}", f"{row['bytes'] / 1000:.1f}"]
+    return cells + [f"{share:.2%}" for share in row["accuracy"]]
 
 
 def report(rows):
     steps = ["reading", *STEPS, "rest"]
     totals = ("all, s", "ms each", "core ms each", "peak, GiB", "KB each", "accuracy", "under rules")
-    print(f"| pool | {' | '.join((*steps, *totals))} |")
-    print("|---" * (len(steps) + len(totals) + 1) + "|")
-    for row in rows:
-        parts = [row["steps"].get(step, 0.0) for step in steps[:-1]]
-        cells = [f"{part:.1f}" for part in (*parts, row["seconds"] - sum(parts), row["seconds"])]
-        cells += [f"{1000 * row[key] / row['size']:.2f}" for key in ("seconds", "core seconds")]
-        cells += [f"{row['peak'] / 2**30:.2f}", f"{row['bytes'] / 1000:.1f}"]
-        cells += [f"{share:.2%}" for share in row["accuracy"]]
-        print(f"| {row['size']} | {' | '.join(cells)} |")
+    table(["pool", *steps, *totals], ([row["size"], *cells_of(row, steps)] for row in rows))
     for small, large in pairwise(rows):
         exponent = math.log(large["seconds"] / small["seconds"]) / math.log(large["size"] / small["size"])
         print(f"from {small['size']} to {large['size']}: time grows with the power {exponent:.2f} of the pool")

@@ -5,22 +5,20 @@
 
 Records are made up: fields in a fixed order, some left out, each with words of its own and some that all share, and a
 comma at the end of each field.  One thing is changed at a time.  The rules are `at_most_once: all`, `change_only_on:
-punctuation` and one for each of some words.  Every row is a process of its own, in which a small fit comes first, so
-that nothing is left to compile; C is given, and nothing is calibrated.  Memory is the peak of the process.
+punctuation` and one for each of some words.  Every row is a process of its own, in which a small fit comes first; C is
+given, and nothing is calibrated.  Memory is the peak of the process.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import random
-import subprocess
-import sys
 import time
 import warnings
 
-from scale import memory
+from harness import alone, memory, table
 from semistruct import AnnealedSSVM, Rules
+from semistruct.learning.fitting import Effort
 
 USUAL = {"labels": 13, "length": 35, "rules": 10, "labelled": 20}
 TRIED = {
@@ -63,47 +61,33 @@ def one(shape, pool):
 
     def fit(size):
         model = AnnealedSSVM(C=0.3, rules=given)
-        model.ranks = False
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return model.fit(X, y, pool=[x for x, _ in free[:size]])
+            return model.fit_with(Effort(ranker=False), X, y, pool=[x for x, _ in free[:size]])
 
     fit(50)
     began, idle = time.perf_counter(), time.process_time()
     model = fit(pool)
     seconds, worked = time.perf_counter() - began, time.process_time() - idle
     steps = {name: sum(row["spent"] for row in model.history_ if row["step"] == name) for name in ("match", "learn")}
-    return {**shape, "seconds": seconds, "worked": worked, "peak": memory("VmHWM"), **steps}
+    return {**shape, "seconds": seconds, "worked": worked, "peak": memory(), **steps}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pool", type=int, default=1000)
     parser.add_argument("--only", choices=list(TRIED), action="append")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.one:
-        print(json.dumps(one(json.loads(args.one), args.pool)))
-        return
-    print("| labels | length | rules | labelled | seconds | matching | learning | core ms each | peak, GiB |")
-    print("|---" * 9 + "|")
-    seen = []
-    for name in args.only or TRIED:
-        for value in TRIED[name]:
-            shape = {**USUAL, name: value}
-            if shape in seen:
-                continue
-            seen.append(shape)
-            again = [sys.executable, __file__, "--pool", str(args.pool), "--one", json.dumps(shape)]
-            row = json.loads(subprocess.run(again, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    shapes = [{**USUAL, name: value} for name in args.only or TRIED for value in TRIED[name]]
+
+    def rows():
+        for shape in [shape for i, shape in enumerate(shapes) if shape not in shapes[:i]]:
+            row = alone(one, shape, args.pool)
             times = [f"{row[key]:.1f}" for key in ("seconds", "match", "learn")]
-            cells = [
-                *map(str, shape.values()),
-                *times,
-                f"{1000 * row['worked'] / args.pool:.2f}",
-                f"{row['peak'] / 2**30:.2f}",
-            ]
-            print(f"| {' | '.join(cells)} |", flush=True)
+            yield [*shape.values(), *times, f"{1000 * row['worked'] / args.pool:.2f}", f"{row['peak'] / 2**30:.2f}"]
+
+    head = (*USUAL, "seconds", "matching", "learning", "core ms each", "peak, GiB")
+    table(head, rows())
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@
 
 Every training runs in a process of its own, one after the other; the peak memory is that of the
 process less what it held before training.  `cpu` are seconds of processor time, which other work on the machine hardly
-changes; ratios and tokens per second are of these.  semistruct has two rows: `fit`, and `fit` and `calibrate`, which
-learns five further models, by which confidences are calibrated.  C and c2 are chosen on the dev part, scores are of
-the test part:
+changes; ratios and tokens per second are of these.  semistruct has three rows: `SSVM.fit`; that and `calibrate`, which
+learns five further models, by which confidences are calibrated; and `CRF.fit`.  C and c2 are chosen on the dev part,
+scores are of the test part:
 
     citations   300 training references: 200 to learn from, 100 to report on, five draws; dev: the 100 dev references
     conll2000   the last 1,000 training sentences are dev; test: test.txt.  Window features over words and tags
@@ -17,22 +17,20 @@ the test part:
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from itertools import chain, pairwise
-from pathlib import Path
 
-DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
+from harness import DATA, alone, memory
+
 GRIDS = {
     "semistruct": [0.1, 0.3, 1.0],
     "and calibrate": [0.1, 0.3, 1.0],
+    "CRF": [1.0, 10.0],
     "crfsuite-lbfgs": [0.1, 1.0],
     "crfsuite-ap": [0.0],
 }
@@ -83,24 +81,24 @@ def load(corpus, draw=0):
     return {"train": (X[:200], y[:200]), "dev": (strings(dev.tokens), dev.labels), "test": (X[200:], y[200:])}
 
 
-def train_semistruct(X, y, C, calibrate):
-    from semistruct import SSVM
+def train_semistruct(X, y, system, C):
+    from semistruct import CRF, SSVM
 
     SSVM().fit(X[:2], y[:2])  # imports
-    memory, model = peak_memory(), SSVM(C=C, tol=TOL)
+    before, model = memory(), CRF(C=C) if system == "CRF" else SSVM(C=C, tol=TOL)
     with Stopwatch() as watch:
         model.fit(X, y)
-        if calibrate:
+        if system == "and calibrate":
             model.calibrate()
     last = model.history_[-1]
-    extra = {"relative_gap": last["gap"] / last["objective"]}
-    return model.predict, watch, peak_memory() - memory, extra
+    extra = {} if system == "CRF" else {"relative_gap": last["gap"] / last["objective"]}
+    return model.predict, watch, memory() - before, extra
 
 
 def train_crfsuite(X, y, algorithm, c2):
     import pycrfsuite
 
-    memory = peak_memory()
+    before = memory()
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/model"
         with Stopwatch() as watch:
@@ -112,7 +110,7 @@ def train_crfsuite(X, y, algorithm, c2):
             trainer.train(path)
         tagger = pycrfsuite.Tagger()
         tagger.open(path)
-    return (lambda Z: [tagger.tag(x) for x in Z]), watch, peak_memory() - memory, {}
+    return (lambda Z: [tagger.tag(x) for x in Z]), watch, memory() - before, {}
 
 
 class Stopwatch:
@@ -126,11 +124,6 @@ class Stopwatch:
         self.seconds, self.cpu = time.perf_counter() - self.began[0], time.process_time() - self.began[1]
 
 
-def peak_memory():
-    """MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def busy(predict, X):
     """Seconds of processor time, of all threads, to tag X."""
     began = time.process_time()
@@ -139,26 +132,30 @@ def busy(predict, X):
 
 
 def work(corpus, draw, system, value):
-    """One training in this process; prints a JSON record."""
+    """The record of one training, in this process."""
     from semistruct import evaluate
 
     parts = load(corpus, draw)
     if system.startswith("crfsuite-"):
-        predict, watch, memory, extra = train_crfsuite(*parts["train"], system.removeprefix("crfsuite-"), value)
+        predict, watch, held, extra = train_crfsuite(*parts["train"], system.removeprefix("crfsuite-"), value)
     else:
-        predict, watch, memory, extra = train_semistruct(*parts["train"], value, system == "and calibrate")
-    record = {"system": system, "value": value, "seconds": watch.seconds, "cpu": watch.cpu, "memory": memory, **extra}
+        predict, watch, held, extra = train_semistruct(*parts["train"], system, value)
+    record = {
+        "system": system,
+        "value": value,
+        "seconds": watch.seconds,
+        "cpu": watch.cpu,
+        "memory": held / 2**20,
+        **extra,
+    }
     for part in ("dev", "test"):
         X, y = parts[part]
         record[part] = evaluate(y, predict(X))[SCORES[corpus]]
     record["tagging"] = sum(map(len, X)) / min(busy(predict, X) for _ in range(RUNS))
-    print(json.dumps(record))
+    return record
 
 
-def run(corpus, draw, system, value):
-    """The record of one training."""
-    command = [sys.executable, __file__, "--work", corpus, str(draw), system, str(value)]
-    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+run = partial(alone, work)
 
 
 def best_runs(corpus, system):
@@ -212,12 +209,7 @@ def main():
     parser.add_argument("--corpus", choices=list(SCORES), action="append")
     parser.add_argument("--by-C", action="store_true", help="citations with several C")
     parser.add_argument("--draws", type=int, default=5, help="for --by-C")
-    parser.add_argument("--work", nargs=4, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.work:
-        corpus, draw, system, value = args.work
-        work(corpus, int(draw), system, float(value))
-        return
     if args.by_C and args.corpus:
         parser.error("--by-C is about citations")
     for corpus in ["citations"] if args.by_C else args.corpus or SCORES:

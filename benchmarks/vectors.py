@@ -4,32 +4,29 @@
     python benchmarks/vectors.py cost     the first 1,000 sentences of conll2000, vectors of 50 and 300 random numbers
 
 The vectors are made of how often words of the pool stand beside each other: singular vectors of the positive pointwise
-mutual information of words and places up to two words away.  Draws and parts are those of accuracy.py; C is chosen on
-the dev part.  Every row of the table of costs is a process of its own, after compilation.
+mutual information of words and places up to two words away.  C is chosen on the dev part of the citations.  Every
+row of the table of costs is a process of its own.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import resource
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
 
-from accuracy import DATA, Bench
+from harness import DATA, alone, dev_of, draw, material, memory, parser, percent, records_of, table
 from semistruct import SSVM, read
 
 WINDOW = (-2, -1, 1, 2)
 SCALES = (0.5, 2.0, 4.0)
+WIDTHS = {f"vectors of {width}{window}": width for width in (50, 100) for window in ("", "[-1..1]")}
 COSTS = {"default": 0, "50 numbers": 50, "300 numbers": 300}
 
 
@@ -63,39 +60,49 @@ def beside(X, vectors):
     return [[(w, {"v": vectors[w.lower()]} if w.lower() in vectors else {}) for w in x] for x in X]
 
 
-def scaled(vectors):
-    """{name: the vectors in other lengths}."""
+@cache
+def pool_vectors(width):
+    return vectors_of(material("citations").pool.tokens, width)
+
+
+@cache
+def scaled():
+    """{name: vectors of 50 numbers in other lengths}."""
+    vectors = pool_vectors(50)
     lengths = {word: float(np.linalg.norm(vector)) for word, vector in vectors.items()}
     mean = statistics.mean(lengths.values())
-    out = {f"length {f:g}": {w: f / lengths[w] * v for w, v in vectors.items()} for f in SCALES}
-    return {**out, "mean length 1": {w: v / mean for w, v in vectors.items()}}
+    out = {f"50, length {f:g}": {w: f / lengths[w] * v for w, v in vectors.items()} for f in SCALES}
+    return {**out, "50, mean length 1": {w: v / mean for w, v in vectors.items()}}
 
 
-def worth(draws):
-    bench = Bench("citations", None)
-    dev = bench.dev.tokens, bench.dev.labels
-    rows = {"default": (["default"], None)}
+def run(cell):
+    (X, y), (Z, z) = draw("citations", cell["size"], cell["seed"])
+    dev, features, name = dev_of("citations"), ["default"], cell["features"]
+    parts = [X, dev[0], Z]
     with tempfile.TemporaryDirectory() as folder:
-        for width in (50, 100):
-            path, vectors = f"{folder}/v{width}.txt", vectors_of(bench.pool.tokens, width)
-            write(path, vectors)
-            rows[f"vectors of {width}"] = (["default", f"vectors({path})"], None)
-            rows[f"vectors of {width}[-1..1]"] = (["default", f"vectors({path})[-1..1]"], None)
-            if width == 50:
-                rows |= {f"50, {name}": ("default", other) for name, other in scaled(vectors).items()}
-        print("| features | 5 labels, dev | held out | 20 labels, dev | held out |\n|---|---|---|---|---|")
-        for name, (features, vectors) in rows.items():
-            cells = []
-            for n in (5, 20):
-                scores = []
-                for seed in range(draws):
-                    (X, y), (Z, z) = bench.draw(n, seed)
-                    parts = [X, dev[0], Z] if vectors is None else [beside(p, vectors) for p in (X, dev[0], Z)]
-                    model = SSVM(C="auto", features=features).fit(parts[0], y, dev=(parts[1], dev[1]))
-                    scores.append((model.score(parts[1], dev[1]), model.score(parts[2], z)))
-                for column in zip(*scores, strict=True):
-                    cells.append(f"{100 * statistics.mean(column):.1f} ± {100 * statistics.pstdev(column):.1f}")
-            print(f"| {name} | {' | '.join(cells)} |", flush=True)
+        if name in WIDTHS:
+            write(f"{folder}/v.txt", pool_vectors(WIDTHS[name]))
+            features.append(f"vectors({folder}/v.txt)" + ("[-1..1]" if "-1..1" in name else ""))
+        elif name != "default":
+            parts = [beside(part, scaled()[name]) for part in parts]
+            features = "default"
+        model = SSVM(C="auto", features=features, n_jobs=1).fit(parts[0], y, dev=(parts[1], dev[1]))
+    return {"cell": cell, "dev": model.score(parts[1], dev[1]), "held out": model.score(parts[2], z)}
+
+
+def worth(args):
+    rows = ["default", *WIDTHS, *(f"50, length {f:g}" for f in SCALES), "50, mean length 1"]
+    cells = [{"features": f, "size": n, "seed": s} for s in range(args.draws) for n in (5, 20) for f in rows]
+    found = records_of(run, cells, args)
+
+    def row(name):
+        for n in (5, 20):
+            own = [r for r in found if (r["cell"]["features"], r["cell"]["size"]) == (name, n)]
+            yield from (percent([r[part] for r in own]) for part in ("dev", "held out"))
+
+    table(
+        ["features", "5 labels, dev", "held out", "20 labels, dev", "held out"], ([name, *row(name)] for name in rows)
+    )
 
 
 def cost(width):
@@ -108,11 +115,9 @@ def cost(width):
             words = dict.fromkeys(word.lower() for x in X for word, _ in x)
             write(f"{folder}/v.txt", {word: rng.normal(size=width) for word in words})
             features.append(f"vectors({folder}/v.txt)")
-        SSVM(features=features).fit(X[:3], y[:3])  # compiles
-        memory, began = peak_memory(), time.perf_counter()
+        held, began = memory(), time.perf_counter()
         model = SSVM(C=0.1, features=features).fit(X, y)
-        seconds = time.perf_counter() - began
-        held = peak_memory() - memory
+        seconds, held = time.perf_counter() - began, (memory() - held) / 2**20
         began = time.perf_counter()
         model.predict(X)
         tagging = time.perf_counter() - began
@@ -121,36 +126,25 @@ def cost(width):
     return {"seconds": seconds, "MiB": held, "predict": tagging, "file": size, "passes": model.history_[-1]["count"]}
 
 
-def peak_memory():
-    """MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
 def costs():
-    print("| features | fit, s | ratio | passes | MiB more | predict, s | ratio | model, MiB |")
-    print("|---|---|---|---|---|---|---|---|")
-    base = None
-    for name, width in COSTS.items():
-        done = subprocess.run([sys.executable, __file__, "one", str(width)], capture_output=True, text=True, check=True)
-        row = json.loads(done.stdout)
-        base = base or row
-        fit, predict = (f"{row[key]:.2f} | {row[key] / base[key]:.1f}" for key in ("seconds", "predict"))
-        line = f"| {name} | {fit} | {row['passes']} | {row['MiB']:.0f} | {predict} | {row['file']:.1f} |"
-        print(line.replace("| 1.0 |", "| 1 |"), flush=True)
+    found = {name: alone(cost, width) for name, width in COSTS.items()}
+    base = found["default"]
+    rows = (
+        [
+            *(name, f"{row['seconds']:.2f}", f"{row['seconds'] / base['seconds']:.1f}", row["passes"]),
+            *(f"{row['MiB']:.0f}", f"{row['predict']:.2f}", f"{row['predict'] / base['predict']:.1f}"),
+            f"{row['file']:.1f}",
+        ]
+        for name, row in found.items()
+    )
+    table(["features", "fit, s", "ratio", "passes", "MiB more", "predict, s", "ratio", "model, MiB"], rows)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["worth", "cost", "one"])
-    parser.add_argument("width", nargs="?", type=int)
-    parser.add_argument("--draws", type=int, default=5)
-    options = parser.parse_args()
-    if options.what == "one":
-        print(json.dumps(cost(options.width)))
-    elif options.what == "cost":
-        costs()
-    else:
-        worth(options.draws)
+    options = parser(__doc__)
+    options.add_argument("what", choices=["worth", "cost"])
+    args = options.parse_args()
+    costs() if args.what == "cost" else worth(args)
 
 
 if __name__ == "__main__":

@@ -29,12 +29,12 @@ import time
 from pathlib import Path
 
 from semistruct import load, make_citations, read
+from semistruct.app.work.folder import Settings
+from semistruct.app.work.limits import CANDIDATES, CHOOSE_C_AGAIN, LEARN_POOL
+from semistruct.app.work.pool import Pool
+from semistruct.app.work.rules_text import EMPTY
+from semistruct.app.work.tasks import Lesson, Material, Sample, learn, pick_first
 from semistruct.rules.files import SHIPPED
-from semistruct.work.folder import Settings
-from semistruct.work.pool import Pool
-from semistruct.work.rulebook import EMPTY
-from semistruct.work.tasks import first, learn
-from semistruct.work.trainer import CANDIDATES, PICKED, POOL
 
 DATA = Path(os.environ.get("SEMISTRUCT_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 FLAGS = [
@@ -68,7 +68,8 @@ def page(n: int, moves: int) -> None:
         folder.mkdir()
         small = make_citations(min(n, 2000), seed=1)
         rows = [str(example.text) for example in small.examples]
-        Pool([f"{rows[i % len(rows)]} {i}" for i in range(n)]).write(folder / "pool.jsonl")
+        pool = Pool([f"{rows[i % len(rows)]} {i}" for i in range(n)])
+        (folder / "pool.jsonl").write_text(pool.content(), encoding="utf-8")
         began = time.perf_counter()
         server, address = started(folder)
         print(f"{n} sequences: the server is there after {time.perf_counter() - began:.1f} s")
@@ -181,13 +182,14 @@ class Person:
     def __init__(self, corpus: str, rules: str, seed: int, report: int, home: str) -> None:
         self.X, self.y, *self.test = drawn(corpus, seed, report)
         names = sorted({label for row in self.y for label in row})
-        self.common = {"rules": rules, "folder": ".", "fields": names, "tokens": None, "jobs": None}
-        self.seed, self.path = seed, str(Path(home) / "m.model")
+        self.rules, self.fields = rules, names
+        self.seed, self.path = seed, Path(home) / "m.model"
         self.done: list[int] = []
         self.costs: list[tuple[int, int]] = []
         self.proposed: dict[int, list[str]] = {}
         self.queue: list[int] = []
         self.C: float | None = None
+        self.chosen_at = 0
 
     def left(self) -> list[int]:
         return [i for i in range(len(self.X)) if i not in set(self.done)]
@@ -195,16 +197,21 @@ class Person:
     def learn(self) -> None:
         """Have a model, if there are labels, and what to label next."""
         draw, left = random.Random(len(self.done)), self.left()
-        numbers, pool = (draw.sample(left, min(n, len(left))) for n in (CANDIDATES, POOL))
-        given = {**self.common, "candidates": [self.X[i] for i in numbers], "numbers": numbers, "n": PICKED}
+        numbers = draw.sample(left, min(CANDIDATES, len(left)))
+        pool = draw.sample(left, min(LEARN_POOL, len(left)))
+        candidates = Sample(numbers, [self.X[i] for i in numbers])
+        material = Material(
+            [self.X[i] for i in self.done], [self.y[i] for i in self.done], self.done,
+            Sample(pool, [self.X[i] for i in pool]), self.rules, Path(), self.fields,
+        )  # fmt: skip
         if len(self.done) < 2:
-            self.queue = [one["number"] for one in first(given, quiet)]
+            self.queue = [pick.number for pick in pick_first((material, candidates), quiet)]
             return
-        known = {"X": [self.X[i] for i in self.done], "y": [self.y[i] for i in self.done]}
-        C = None if len(self.done) in (4, 8, 16, 32) else self.C
-        learned = learn({**given, **known, "pool": [self.X[i] for i in pool], "C": C, "output": self.path}, quiet)
-        self.C, self.queue = learned["C"], [one["number"] for one in learned["picks"]]
-        self.proposed = {one["number"]: one["labels"] for one in learned["picks"]}
+        C = None if len(self.done) >= CHOOSE_C_AGAIN * max(self.chosen_at, 3) else self.C
+        learned = learn(Lesson(material, candidates, None, C, self.chosen_at, self.path), quiet)
+        self.C, self.chosen_at = learned.C, learned.chosen_at
+        self.queue = [pick.number for pick in learned.picks]
+        self.proposed = {pick.number: pick.labels for pick in learned.picks}
 
     def label(self) -> None:
         """Label the next sequence, and count the actions."""
@@ -235,7 +242,7 @@ def simulated(corpus: str, rules: str, seed: int, report: int) -> dict[int, tupl
     return out
 
 
-def quiet(**_: object) -> None:
+def quiet(step: str, share: float | None = None) -> None:
     """Nobody wants to hear of the progress."""
 
 

@@ -30,12 +30,6 @@ struct Box {
   }
 };
 
-/// Memory for one minimum after the other.
-struct BfgsRoom {
-  Room<double> gradient, new_gradient, direction, new_x, product;
-  Room<double, 2> inverse;
-};
-
 inline void set_to_identity(View<double, 2> inverse) {
   for (Index j = 0; j < inverse.shape[0]; ++j)
     for (Index k = 0; k < inverse.shape[1]; ++k) inverse(j, k) = j == k ? 1.0 : 0.0;
@@ -81,11 +75,12 @@ struct Minimum {
 
 /// Move x to a minimum of f in the box, until the residual is at most tol; the last call of f is at x.
 template <class Function>
-Minimum minimise(Function&& f, const Box& box, double tol, Index rounds, View<double> x, BfgsRoom& room) {
+Minimum minimise(Function&& f, const Box& box, double tol, Index rounds, View<double> x, Memory& memory) {
+  const Memory::Scope scope(memory);
   const Index J = x.size();
-  View<double> gradient = room.gradient.of(J), new_gradient = room.new_gradient.of(J), d = room.direction.of(J);
-  View<double> new_x = room.new_x.of(J), product = room.product.of(J);
-  View<double, 2> inverse = room.inverse.of(J, J);
+  const View<double> gradient = memory.of<double>(J), new_gradient = memory.of<double>(J), d = memory.of<double>(J);
+  const View<double> new_x = memory.of<double>(J), product = memory.of<double>(J);
+  const View<double, 2> inverse = memory.of<double>(J, J);
   set_to_identity(inverse);
   double value = f(x, gradient);
   bool fresh = true;

@@ -23,6 +23,12 @@ struct Bits {
   Track track;                         // the rules about blocks, for the search
   Reads<Index> widths;
 
+  /// The part of sequence i of an array with one entry per bit.
+  template <class T>
+  View<T> of(View<T> all, Index i) const {
+    return all.slice(start(i), start(i + 1));
+  }
+
   /// Call act(bit) for the bits that are 0 in a cell of the events.
   template <class Act>
   void each(Index cell, Act act) const {
@@ -58,30 +64,36 @@ inline void bits_of(const Bits& bits, Index first, Reads<Label> path, View<doubl
   if (!whole_holds(bits, path)) row(n) = 0.0;
 }
 
-/// Add the prices of tokens to unary, and write tables (T, Y, Y): the steps into each token with their prices.
-inline void add_prices(const Bits& bits, Index first, Reads<double> price, Tables step, Reads<Label> kind,
-                       View<double, 2> unary, View<double, 3> tables) {
+/// A chain with the prices of bits: those of tokens are added to `chain.unary`, and there is one step table per token.
+inline Chain priced(const Bits& bits, const Chain& chain, Reads<double> price, Memory& memory) {
   const Events& events = bits.events;
-  const auto [T, Y] = unary.shape;
+  const auto [T, Y] = chain.unary.shape;
+  const View<double, 3> tables = memory.filled(0.0, T, Y, Y);
+  const View<Label> places = memory.of<Label>(T);
+  std::iota(places.begin(), places.end(), Label{0});
   Index n = 0;
   const auto sum = [&](Index count) { return std::accumulate(price.begin() + n, price.begin() + n + count, 0.0); };
   for (Index t = 0; t < T; ++t) {
-    const double on_token = sum(bits.token_bits(first + t));
+    const Index token = chain.first + t;
+    const double on_token = sum(bits.token_bits(token));
     for (Index y = 0; y < Y; ++y) {
-      unary(t, y) += on_token;
-      bits.each(events.cell_of_token(first + t) + y, [&](Index bit) { unary(t, y) -= price(n + bit); });
+      double& score = chain.unary(t, y);
+      score += on_token;
+      bits.each(events.cell_of_token(token) + y, [&](Index bit) { score -= price(n + bit); });
     }
-    n += bits.token_bits(first + t);
+    n += bits.token_bits(token);
     if (t == 0) continue;
-    const double on_step = sum(bits.step_bits(first + t));
-    const Index cell = events.cell_of_steps(events.step_class(first + t));
+    const double on_step = sum(bits.step_bits(token));
+    const Index cell = events.cell_of_steps(events.step_class(token));
     for (Index y = 0; y < Y; ++y)
       for (Index z = 0; z < Y; ++z) {
-        tables(t, y, z) = step(kind(t), y, z) + on_step;
-        bits.each(cell + y * Y + z, [&](Index bit) { tables(t, y, z) -= price(n + bit); });
+        double& score = tables(t, y, z);
+        score = chain.step(chain.kind(t), y, z) + on_step;
+        bits.each(cell + y * Y + z, [&](Index bit) { score -= price(n + bit); });
       }
-    n += bits.step_bits(first + t);
+    n += bits.step_bits(token);
   }
+  return {chain.first, chain.unary, tables, places};
 }
 
 /// No bound says that labellings with two blocks of z are below floor: some t < s < r could be z, not z, z.
@@ -112,31 +124,21 @@ inline bool may_break(View<double, 2> marginals, Index z, Index low, Index high,
   return (low == 1 && may_lack(marginals, z, floor)) || (high < UNLIMITED && may_repeat(marginals, z, floor));
 }
 
-/// Memory for labellings with prices.
-struct BitRoom {
-  SearchRoom search;
-  Room<double, 2> unary, best, marginals, phi, gram;
-  Room<double, 3> tables, counted;
-  Room<Index, 3> back;
-  Room<Label> places, found;
-  Room<double> row, price;
-};
-
 /// The best labelling whose number of blocks of z is below low or above high; returns its value.
-inline double best_by_blocks(View<double, 2> unary, View<double, 3> tables, Index z, Index low, Index high,
-                             View<Label> path, BitRoom& room) {
-  const auto [T, Y] = unary.shape;
+inline double best_by_blocks(const Chain& chain, Index z, Index low, Index high, View<Label> path, Memory& memory) {
+  const Memory::Scope scope(memory);
+  const auto [T, Y] = chain.unary.shape;
   const Index cap = high >= UNLIMITED ? low : std::max(low, high + 1);  // counts from here on are all alike
-  View<double, 3> best = room.counted.filled(-INF, T, cap + 1, Y);
-  View<Index, 3> back = room.back.filled(0, T, cap + 1, Y);
-  for (Index y = 0; y < Y; ++y) best(0, y == z ? std::min<Index>(1, cap) : 0, y) = unary(0, y);
+  const View<double, 3> best = memory.filled(-INF, T, cap + 1, Y);
+  const View<Index, 3> back = memory.filled<Index>(0, T, cap + 1, Y);
+  for (Index y = 0; y < Y; ++y) best(0, y == z ? std::min<Index>(1, cap) : 0, y) = chain.unary(0, y);
   for (Index t = 1; t < T; ++t)
     for (Index c = 0; c <= cap; ++c)
       for (Index y = 0; y < Y; ++y) {
         if (best(t - 1, c, y) == -INF) continue;
         for (Index x = 0; x < Y; ++x) {
           const Index d = x == z && y != z ? std::min(c + 1, cap) : c;
-          const double s = best(t - 1, c, y) + tables(t, y, x) + unary(t, x);
+          const double s = best(t - 1, c, y) + chain.step(chain.kind(t), y, x) + chain.unary(t, x);
           if (s > best(t, d, x)) best(t, d, x) = s, back(t, d, x) = c * Y + y;
         }
       }
@@ -154,14 +156,13 @@ inline double best_by_blocks(View<double, 2> unary, View<double, 3> tables, Inde
 }
 
 /// The best labelling that breaks a rule about blocks, if it is above floor; returns its value.
-inline double best_broken(const Bits& bits, View<double, 2> unary, View<double, 3> tables, Reads<Label> kind,
-                          double floor, View<Label> path, BitRoom& room) {
-  View<double, 2> marginals = room.marginals.of(unary.shape[0], unary.shape[1]);
-  View<Label> trial = room.found.of(unary.shape[0]);
-  max_marginals(unary, tables, kind, marginals);
+inline double best_broken(const Bits& bits, const Chain& chain, double floor, View<Label> path, Memory& memory) {
+  const View<double, 2> marginals = memory.of<double>(chain.size(), chain.n_labels());
+  const View<Label> trial = memory.of<Label>(chain.size());
+  max_marginals(chain, marginals, memory);
   for (Index r = 0; r < bits.label.size(); ++r) {
     if (!may_break(marginals, bits.label(r), bits.low(r), bits.high(r), floor)) continue;
-    const double value = best_by_blocks(unary, tables, bits.label(r), bits.low(r), bits.high(r), trial, room);
+    const double value = best_by_blocks(chain, bits.label(r), bits.low(r), bits.high(r), trial, memory);
     if (value <= floor) continue;
     floor = value;
     copy(trial, path);
@@ -169,60 +170,38 @@ inline double best_broken(const Bits& bits, View<double, 2> unary, View<double, 
   return floor;
 }
 
-/// The best labelling by  unary + steps + prices of its bits; returns its value.  Changes unary.
-inline double best_priced(const Bits& bits, Index first, Reads<double> price, Tables step, Reads<Label> kind,
-                          View<double, 2> unary, View<Label> path, BitRoom& room) {
-  const auto [T, Y] = unary.shape;
-  View<double, 3> tables = room.tables.filled(0.0, T, Y, Y);
-  View<Label> places = room.places.of(T);
-  std::iota(places.begin(), places.end(), Label{0});
-  add_prices(bits, first, price, step, kind, unary, tables);
-  const double top = viterbi(unary, tables, places, room.best.of(T, Y), path), whole = price(price.size() - 1);
+/// The best labelling by the scores of a chain and prices of its bits; returns its value.  Changes chain.unary.
+inline double best_priced(const Bits& bits, const Chain& model, Reads<double> price, View<Label> path,
+                          Memory& memory) {
+  const Chain chain = priced(bits, model, price, memory);
+  const auto [T, Y] = chain.unary.shape;
+  const double top = viterbi(chain, memory.of<double>(T, Y), path), whole = price(price.size() - 1);
   const bool holds = whole_holds(bits, path);
   if (whole == 0 || holds == (whole > 0)) return holds ? top + whole : top;
-  if (whole < 0) return best_broken(bits, unary, tables, places, top + whole, path, room);
-  View<Label> found = room.found.of(T);
-  const double value = search_sequence({unary, tables, places, first}, bits.track, bits.widths, top - whole, found,
-                                       room.search).value;
+  if (whole < 0) return best_broken(bits, chain, top + whole, path, memory);
+  const Ranked found{memory.of<Label>(1, T), memory.of<double>(1)};
+  search_sequence(Search(chain, bits.track, memory), bits.widths, top - whole, INF, found);
+  const double value = found.values(0);
   if (value + whole <= top || value < top - FORBIDDEN) return top;
-  copy(found, path);
+  copy(found.paths.row(0), path);
   return value + whole;
 }
 
 /// `best_priced` for each sequence.
-inline void best_priced_sequences(Reads<Index> which, const Scorer& scorer, const Bits& bits, Reads<double> price,
+inline void best_priced_sequences(const Which& which, const Scorer& scorer, const Bits& bits, Reads<double> price,
                                   View<Label> path, View<double> value) {
-  BitRoom room;
-  for (Index i : which) {
-    const Index a = scorer.offsets(i), b = scorer.offsets(i + 1);
-    View<double, 2> unary = room.unary.of(b - a, scorer.n_labels());
-    token_scores(scorer, scorer.tokens, a, unary);
-    value(i) = best_priced(bits, a, price.slice(bits.start(i), bits.start(i + 1)), scorer.step, scorer.kind.slice(a, b),
-                           unary, path.slice(a, b), room);
-  }
+  which.each([&](Index i, Memory& memory) {
+    const Chain chain = chain_of(scorer, i, memory);
+    value(i) = best_priced(bits, chain, bits.of(price, i), chain.part(path), memory);
+  });
 }
 
 /// `bits_of` for each sequence; out (number of all bits,).
-inline void bits_of_sequences(Reads<Index> which, Reads<Index> offsets, const Bits& bits, Reads<Label> path,
+inline void bits_of_sequences(const Which& which, Reads<Index> offsets, const Bits& bits, Reads<Label> path,
                               View<double> out) {
-  for (Index i : which)
-    bits_of(bits, offsets(i), path.slice(offsets(i), offsets(i + 1)), out.slice(bits.start(i), bits.start(i + 1)));
-}
-
-/// What given labellings are worth by scores and prices.
-inline void value_of_sequences(Reads<Index> which, const Scorer& scorer, const Bits& bits, Reads<double> price,
-                               Reads<Label> path, View<double> value) {
-  BitRoom room;
-  for (Index i : which) {
-    const Index a = scorer.offsets(i), b = scorer.offsets(i + 1);
-    const Reads<double> own = price.slice(bits.start(i), bits.start(i + 1));
-    View<double, 2> unary = room.unary.of(b - a, scorer.n_labels());
-    View<double> row = room.row.of(own.size());
-    token_scores(scorer, scorer.tokens, a, unary);
-    bits_of(bits, a, path.slice(a, b), row);
-    value(i) = path_score(unary, scorer.step, scorer.kind.slice(a, b), path.slice(a, b));
-    for (Index k = 0; k < own.size(); ++k) value(i) += own(k) * row(k);
-  }
+  which.each([&](Index i, Memory&) {
+    bits_of(bits, offsets(i), path.slice(offsets(i), offsets(i + 1)), bits.of(out, i));
+  });
 }
 
 }  // namespace semistruct

@@ -5,6 +5,8 @@
 // tracked terms, is then worth at least as much as the best one under the rules.  A label whose best labelling is worth
 // less than `floor` is struck; it often leaves one to three labels per token.
 #pragma once
+#include <numeric>
+
 #include "prefixes.hpp"
 
 namespace semistruct {
@@ -22,40 +24,26 @@ struct Worth {
   double value, ceiling;
 };
 
-/// Memory for a bound.
-struct BoundRoom {
-  Room<double> multiplier;
-  Room<double, 2> ahead;
-  Room<Index, 2> label;
-  Room<Index> many;
+/// One sequence, the rules about it, and what is known by now of its best labellings.
+struct Search {
+  const Chain& chain;  // scores less the costs of local rules
+  const Track& track;
+  Bound bound;
+  Memory& memory;
 
-  /// A bound without multipliers, to which all labels are left.
-  Bound every_label(Index T, Index Y) {
-    Bound bound{multiplier.filled(0.0, Y), ahead.of(T, Y), label.of(T, Y), many.filled(Y, T)};
-    for (Index t = 0; t < T; ++t)
-      for (Index z = 0; z < Y; ++z) bound.label(t, z) = z;
-    return bound;
+  /// A search whose bound has no multipliers, and to which all labels are left.
+  Search(const Chain& chain, const Track& track, Memory& memory)
+      : chain(chain), track(track), memory(memory) {
+    const auto [T, Y] = chain.unary.shape;
+    bound = {memory.filled(0.0, Y), memory.of<double>(T, Y), memory.of<Index>(T, Y), memory.filled<Index>(Y, T)};
+    for (Index t = 0; t < T; ++t) std::iota(&bound.label(t, 0), &bound.label(t, 0) + Y, Index{0});
   }
 };
 
-/// Memory for sharpening bounds.
-struct SharpenRoom {
-  Room<double> multiplier, over, leads;
-  Room<double, 2> best;
-  Room<Label> trial;
-  Room<Count> row;
-};
-
-/// Write the best labelling without the tracked terms.
-inline Worth free_best(const LocalScores& scores, const Track& track, const Bound& bound, View<Label> path,
-                       Room<Count>& row) {
-  const double ceiling = viterbi(scores.unary, scores.step, scores.kind, bound.ahead, path);
-  return {ceiling > -INF ? ceiling - tracked_cost(track, scores, path, row) : ceiling, ceiling};
-}
-
-/// Fill bound.ahead, all labels being left and no multipliers paid.
-inline void look_ahead(const LocalScores& scores, const Bound& bound) {
-  max_backward(scores.unary, scores.step, scores.kind, bound.ahead);
+/// Write the best labelling without the tracked terms; bound.ahead is written over.
+inline Worth free_best(const Search& s, View<Label> path) {
+  const double ceiling = viterbi(s.chain, s.bound.ahead, path);
+  return {ceiling > -INF ? ceiling - tracked_cost(s.track, s.chain, path, s.memory) : ceiling, ceiling};
 }
 
 /// Strike the labels that no labelling of at least `floor` has; best is what `forward` makes, credit included.
@@ -72,7 +60,7 @@ inline void strike(View<double, 2> best, const Bound& bound, double floor) {
 }
 
 /// best(t, z) = start + the score of the best labels up to t that end in z, multipliers paid.
-inline void forward(const LocalScores& scores, const Bound& bound, Reads<double> multiplier, double start,
+inline void forward(const Chain& chain, const Bound& bound, Reads<double> multiplier, double start,
                     View<double, 2> best) {
   for (Index t = 0; t < bound.many.size(); ++t) {
     const Index* label = &bound.label(t, 0);
@@ -82,29 +70,29 @@ inline void forward(const LocalScores& scores, const Bound& bound, Reads<double>
     for (Index i = 0; t > 0 && i < bound.many(t - 1); ++i) {
       const Index y = bound.label(t - 1, i);
       const double before = best(t - 1, y);
-      const double* row = &scores.step(scores.kind(t), y, 0);
+      const double* row = &chain.step(chain.kind(t), y, 0);
       for (Index j = 0; j < many; ++j) {
         const Index z = label[j];
         const double s = before + row[z] + (y == z ? multiplier(z) : 0.0);
         here[z] = s > here[z] ? s : here[z];
       }
     }
-    for (Index j = 0; j < many; ++j) here[label[j]] += scores.unary(t, label[j]) - multiplier(label[j]);
+    for (Index j = 0; j < many; ++j) here[label[j]] += chain.unary(t, label[j]) - multiplier(label[j]);
   }
 }
 
 /// Fill bound.ahead.
-inline void backward(const LocalScores& scores, const Bound& bound, Reads<double> multiplier) {
+inline void backward(const Chain& chain, const Bound& bound, Reads<double> multiplier) {
   const Index T = bound.many.size();
   for (Index j = 0; j < bound.many(T - 1); ++j) bound.ahead(T - 1, bound.label(T - 1, j)) = 0.0;
   for (Index t = T - 2; t >= 0; --t)
     for (Index i = 0; i < bound.many(t); ++i) {
       const Index y = bound.label(t, i);
-      const double* row = &scores.step(scores.kind(t + 1), y, 0);
+      const double* row = &chain.step(chain.kind(t + 1), y, 0);
       double top = -INF;
       for (Index j = 0; j < bound.many(t + 1); ++j) {
         const Index z = bound.label(t + 1, j);
-        const double s = row[z] + scores.unary(t + 1, z) + bound.ahead(t + 1, z) - (y == z ? 0.0 : multiplier(z));
+        const double s = row[z] + chain.unary(t + 1, z) + bound.ahead(t + 1, z) - (y == z ? 0.0 : multiplier(z));
         top = s > top ? s : top;
       }
       bound.ahead(t, y) = top;
@@ -112,7 +100,7 @@ inline void backward(const LocalScores& scores, const Bound& bound, Reads<double
 }
 
 /// Write the best labelling and return its value; -inf if there is none.
-inline double read_path(const LocalScores& scores, const Bound& bound, Reads<double> multiplier,
+inline double read_path(const Chain& chain, const Bound& bound, Reads<double> multiplier,
                         View<double, 2> best, View<Label> path) {
   const Index T = bound.many.size();
   double value = -INF;
@@ -124,7 +112,7 @@ inline double read_path(const LocalScores& scores, const Bound& bound, Reads<dou
       double s = best(t, y);
       if (t < T - 1) {
         const Index z = path(t + 1);
-        s += scores.step(scores.kind(t + 1), y, z) + (y == z ? multiplier(z) : 0.0);
+        s += chain.step(chain.kind(t + 1), y, z) + (y == z ? multiplier(z) : 0.0);
       }
       if (s > top) top = s, arg = y;
     }
@@ -142,9 +130,10 @@ inline double read_path(const LocalScores& scores, const Bound& bound, Reads<dou
 ///
 /// Returns whether any multiplier has changed.
 inline bool step_multipliers(View<double> multiplier, Reads<Limit> limits, Reads<Label> path, double gap,
-                             double stride, Room<double>& room) {
+                             double stride, Memory& memory) {
   if (!(gap < INF)) return false;
-  View<double> over = room.filled(0.0, multiplier.size());
+  const Memory::Scope scope(memory);
+  const View<double> over = memory.filled(0.0, multiplier.size());  // blocks too many, negative for too few
   for (Index t = 0; t < path.size(); ++t) over(path(t)) += t == 0 || path(t) != path(t - 1);
   double size = 0.0;
   for (Index z = 0; z < multiplier.size(); ++z) {
@@ -170,8 +159,9 @@ inline bool step_multipliers(View<double> multiplier, Reads<Limit> limits, Reads
 }
 
 /// By how much the best label of a token beats the next one: the median, which hard rules do not change much.
-inline double usual_lead(View<double, 2> best, const Bound& bound, Room<double>& room) {
-  View<double> leads = room.of(bound.many.size());
+inline double usual_lead(View<double, 2> best, const Bound& bound, Memory& memory) {
+  const Memory::Scope scope(memory);
+  const View<double> leads = memory.of<double>(bound.many.size());
   Index n = 0;
   for (Index t = 0; t < bound.many.size(); ++t) {
     double top = -INF, second = -INF;
@@ -189,22 +179,22 @@ inline double usual_lead(View<double, 2> best, const Bound& bound, Room<double>&
 ///
 /// `path` is a labelling and `known` what is known of its value and of any; it is written over where a better one is
 /// met. Returns its value and an upper bound on the value of any labelling of at least floor.
-inline Worth sharpen(const LocalScores& scores, const Track& track, const Bound& bound, double floor, Worth known,
-                     View<Label> path, SharpenRoom& room) {
-  const auto [T, Y] = scores.unary.shape;
+inline Worth sharpen(const Search& s, double floor, Worth known, View<Label> path) {
+  const Memory::Scope scope(s.memory);
+  const auto [T, Y] = s.chain.unary.shape;
+  const Bound& bound = s.bound;
+  const View<double> multiplier = s.memory.of<double>(Y);
+  const View<double, 2> best = s.memory.of<double>(T, Y);
+  const View<Label> trial = s.memory.of<Label>(T);
   auto [value, ceiling] = known;
-  View<double> multiplier = room.multiplier.of(Y);
-  View<double, 2> best = room.best.of(T, Y);
-  View<Label> trial = room.trial.of(T);
   copy(bound.multiplier, multiplier);
   double stride = -1.0;
   int idle = 0, fails = 0;
   for (int round = 0; round < ROUNDS; ++round) {
-    forward(scores, bound, multiplier, credit(multiplier, track.limits), best);
-    const double top = read_path(scores, bound, multiplier, best, trial);
+    forward(s.chain, bound, multiplier, credit(multiplier, s.track.limits), best);
+    const double top = read_path(s.chain, bound, multiplier, best, trial);
     if (top == -INF) return {value, std::max(value, floor)};
-    const double worth = path_score<const Label, Label>(scores.unary, scores.step, scores.kind, trial) -
-                         tracked_cost(track, scores, trial, room.row);
+    const double worth = path_score(s.chain, trial) - tracked_cost(s.track, s.chain, trial, s.memory);
     if (worth > value) {
       value = worth;
       copy(trial, path);
@@ -214,8 +204,8 @@ inline Worth sharpen(const LocalScores& scores, const Track& track, const Bound&
       if (top < a_little_below(ceiling)) idle = 0, stride *= 1.5;
       ceiling = std::min(top, ceiling);
       copy(multiplier, bound.multiplier);
-      backward(scores, bound, multiplier);
-      if (!(stride > 0)) stride = usual_lead(best, bound, room.leads);
+      backward(s.chain, bound, multiplier);
+      if (!(stride > 0)) stride = usual_lead(best, bound, s.memory);
       strike(best, bound, floor);
     }
     if (value >= a_little_below(ceiling) || ceiling < floor) break;
@@ -223,9 +213,10 @@ inline Worth sharpen(const LocalScores& scores, const Track& track, const Bound&
       stride = std::min(stride, (ceiling - value) / 2) / 2, idle = 0, ++fails;
       copy(bound.multiplier, multiplier);
     }
-    if (fails == FAILS || !step_multipliers(multiplier, track.limits, trial, top - value, stride, room.over)) break;
+    if (fails == FAILS) break;
+    if (!step_multipliers(multiplier, s.track.limits, trial, top - value, stride, s.memory)) break;
   }
-  backward(scores, bound, bound.multiplier);
+  backward(s.chain, bound, bound.multiplier);
   return {value, ceiling};
 }
 

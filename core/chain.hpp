@@ -8,7 +8,6 @@
 // A path scores sum_t unary(t, y_t) + sum_{t>0} step(kind(t), y_{t-1}, y_t).  Ties take the smaller label, at the last
 // position first and then backwards.  Kernels trust their input: T >= 1, Y >= 1.
 #pragma once
-#include <algorithm>
 #include <cmath>
 
 #include "lanes.hpp"
@@ -16,18 +15,35 @@
 namespace semistruct {
 
 using Label = std::int16_t;
-using Scores = View<const double, 2>;
 using Tables = View<const double, 3>;
+
+struct Chain {
+  Index first;            // the number of its first token among those of all sequences
+  View<double, 2> unary;  // (T, Y)
+  Tables step;            // (K, Y, Y)
+  Reads<Label> kind;      // (T,)
+
+  Index size() const { return unary.shape[0]; }
+  Index n_labels() const { return unary.shape[1]; }
+  Index end() const { return first + size(); }
+  const double* into(Index t) const { return &step(kind(t), 0, 0); }
+
+  /// The part of an array with one entry per token that belongs to the sequence.
+  template <class T, std::size_t N>
+  View<T, N> part(View<T, N> all) const {
+    return all.slice(first, end());
+  }
+};
 
 /// Sequences and the weights that score their labels.
 struct Scorer {
-  Reads<Index> offsets;         // (n + 1,) tokens offsets(i) .. offsets(i+1)-1 are sequence i
-  Reads<Index> indptr;          // (n_tokens + 1,) features of token t are indices(indptr(t)) ..
-  Reads<std::int32_t> indices;  // feature numbers
-  Reads<double> values;         // one per feature, or a single one shared by all
-  Reads<Label> kind;            // (n_tokens,)
-  View<const double, 2> tokens; // (F, Y)
-  Tables step;                  // (K, Y, Y)
+  Reads<Index> offsets;          // (n + 1,) tokens offsets(i) .. offsets(i+1)-1 are sequence i
+  Reads<Index> indptr;           // (n_tokens + 1,) features of token t are indices(indptr(t)) ..
+  Reads<std::int32_t> indices;   // feature numbers
+  Reads<double> values;          // one per feature, or a single one shared by all
+  Reads<Label> kind;             // (n_tokens,)
+  View<const double, 2> tokens;  // (F, Y)
+  Tables step;                   // (K, Y, Y)
 
   Index n_labels() const { return tokens.shape[1]; }
 };
@@ -55,23 +71,35 @@ void score_tokens(const Rows& rows, View<const double, 2> weights, View<double, 
   });
 }
 
-/// out(t, y) = the score of label y at token first + t.
+/// The chain of sequence i, scored by token weights (F, Y) and step tables.
 template <class Rows>
-void token_scores(const Rows& rows, View<const double, 2> weights, Index first, View<double, 2> out) {
-  score_tokens(rows, weights, out, [first](Index t) { return first + t; });
+Chain chain_of(const Rows& rows, View<const double, 2> tokens, Tables step, Index i, Memory& memory) {
+  const Index a = rows.offsets(i), b = rows.offsets(i + 1);
+  const Chain chain{a, memory.of<double>(b - a, tokens.shape[1]), step, rows.kind.slice(a, b)};
+  score_tokens(rows, tokens, chain.unary, [a](Index t) { return a + t; });
+  return chain;
+}
+
+inline Chain chain_of(const Scorer& scorer, Index i, Memory& memory) {
+  return chain_of(scorer, scorer.tokens, scorer.step, i, memory);
+}
+
+/// Whether known (n_tokens,), labels that are fixed unless negative, or empty, forbids label z at a token.
+inline bool forbids(Reads<Label> known, Index token, Index z) {
+  return !known.empty() && known(token) >= 0 && known(token) != z;
 }
 
 /// The score of one labelling.
-template <class Kind, class Path>
-double path_score(Scores unary, Tables step, View<Kind> kind, View<Path> path) {
-  double score = unary(0, path(0));
-  for (Index t = 1; t < path.size(); ++t) score += unary(t, path(t)) + step(kind(t), path(t - 1), path(t));
+inline double path_score(const Chain& chain, Reads<Label> path) {
+  double score = chain.unary(0, path(0));
+  for (Index t = 1; t < path.size(); ++t)
+    score += chain.unary(t, path(t)) + chain.step(chain.kind(t), path(t - 1), path(t));
   return score;
 }
 
 /// here(z) = now(z) + max_y [ last(y) + table(y, z) ]: one step of a forward pass.
 inline void step_forward(const double* last, const double* table, const double* now, Index Y, double* here) {
-  in_lanes(Y, [&](auto top) {
+  in_lanes(Y, [=](auto top) {
     top.fill(-INF);
     for (Index y = 0; y < Y; ++y)
       top.with(table + y * Y, [&](auto& lane, const auto& score) {
@@ -83,114 +111,104 @@ inline void step_forward(const double* last, const double* table, const double* 
   });
 }
 
-/// here(y) = max_z [ table(y, z) + after(z) ]: one step of a backward pass.
-inline void step_backward(Reads<double> after, const double* table, double* here) {
-  const Index Y = after.size();
-  for (Index y = 0; y < Y; ++y) {
-    double top = -INF;
-    for (Index z = 0; z < Y; ++z) top = std::max(top, table[y * Y + z] + after.data[z]);
-    here[y] = top;
-  }
-}
-
 /// best(t, z) = score of the best labelling of positions 0..t that ends in z.  O(T Y^2).
-template <class Kind>
-void max_forward(Scores unary, Tables step, View<Kind> kind, View<double, 2> best) {
-  const auto [T, Y] = unary.shape;
-  for (Index z = 0; z < Y; ++z) best(0, z) = unary(0, z);
-  for (Index t = 1; t < T; ++t)
-    step_forward(&best(t - 1, 0), &step(kind(t), 0, 0), &unary(t, 0), Y, &best(t, 0));
+inline void max_forward(const Chain& chain, View<double, 2> best) {
+  copy(chain.unary.row(0), best.row(0));
+  for (Index t = 1; t < chain.size(); ++t)
+    step_forward(&best(t - 1, 0), chain.into(t), &chain.unary(t, 0), chain.n_labels(), &best(t, 0));
 }
-
-/// What a backward pass does to the scores of the labels at t before they count: nothing.
-struct Unchanged {
-  void operator()(Index, View<double>) const {}
-};
 
 /// best(t, y) = score of the best labelling of positions t+1.. given label y at t.
-template <class Kind, class Change = Unchanged>
-void max_backward(Scores unary, Tables step, View<Kind> kind, View<double, 2> best, Change change = {}) {
-  const auto [T, Y] = unary.shape;
-  Room<double> room;
-  View<double> after = room.of(Y);
-  for (Index y = 0; y < Y; ++y) best(T - 1, y) = 0.0;
+///
+///   change(t, scores)  what is done to the scores of the labels at t before they count
+template <class Change>
+void max_backward(const Chain& chain, View<double, 2> best, Memory& memory, Change change) {
+  const auto [T, Y] = chain.unary.shape;
+  const Memory::Scope scope(memory);
+  const View<double> after = memory.of<double>(Y);
+  fill(best.row(T - 1), 0.0);
   for (Index t = T - 2; t >= 0; --t) {
-    for (Index z = 0; z < Y; ++z) after(z) = unary(t + 1, z) + best(t + 1, z);
+    for (Index z = 0; z < Y; ++z) after(z) = chain.unary(t + 1, z) + best(t + 1, z);
     change(t + 1, after);
-    step_backward(after, &step(kind(t + 1), 0, 0), &best(t, 0));
+    const double* table = chain.into(t + 1);
+    for (Index y = 0; y < Y; ++y) {
+      double top = -INF;
+      for (Index z = 0; z < Y; ++z) top = std::max(top, table[y * Y + z] + after.data[z]);
+      best(t, y) = top;
+    }
   }
+}
+
+inline void max_backward(const Chain& chain, View<double, 2> best, Memory& memory) {
+  max_backward(chain, best, memory, [](Index, View<double>) {});
 }
 
 /// Write a best labelling, of which best (T, Y) is left by a forward pass, into path and return its score.
-template <class Kind, class Path>
-double trace_back(View<double, 2> best, Tables step, View<Kind> kind, View<Path> path) {
+inline double trace_back(const Chain& chain, View<const double, 2> best, View<Label> path) {
   const auto [T, Y] = best.shape;
-  Index last = 0;
-  for (Index z = 1; z < Y; ++z)
-    if (best(T - 1, z) > best(T - 1, last)) last = z;
-  path(T - 1) = static_cast<Path>(last);
+  const Reads<double> ends = best.row(T - 1);
+  path(T - 1) = static_cast<Label>(std::max_element(ends.begin(), ends.end()) - ends.begin());
   for (Index t = T - 1; t > 0; --t) {
     // no back pointers: the predecessor is found again, which keeps the forward loop a plain maximum
-    const Index k = kind(t), z = path(t);
+    const Index k = chain.kind(t), z = path(t);
     Index arg = 0;
-    double top = best(t - 1, 0) + step(k, 0, z);
+    double top = best(t - 1, 0) + chain.step(k, 0, z);
     for (Index y = 1; y < Y; ++y) {
-      const double s = best(t - 1, y) + step(k, y, z);
+      const double s = best(t - 1, y) + chain.step(k, y, z);
       if (s > top) arg = y, top = s;
     }
-    path(t - 1) = static_cast<Path>(arg);
+    path(t - 1) = static_cast<Label>(arg);
   }
-  return best(T - 1, last);
+  return ends(path(T - 1));
 }
 
 /// Write a best labelling into path and return its score; best (T, Y) is left as by `max_forward`.
-template <class Kind, class Path>
-double viterbi(Scores unary, Tables step, View<Kind> kind, View<double, 2> best, View<Path> path) {
-  max_forward(unary, step, kind, best);
-  return trace_back(best, step, kind, path);
+inline double viterbi(const Chain& chain, View<double, 2> best, View<Label> path) {
+  max_forward(chain, best);
+  return trace_back(chain, best, path);
 }
 
 /// The n best labellings, best first, into paths(r, first + t); scores are -inf where there are no more.
 ///
 /// Ties at a cell take the smaller previous label, then its better rank.
-inline void k_best(Scores unary, Tables step, Reads<Label> kind, View<Label, 2> paths, Index first,
-                   View<double> scores) {
-  const auto [T, Y] = unary.shape;
+inline void k_best(const Chain& chain, View<Label, 2> paths, View<double> scores, Memory& memory) {
+  const auto [T, Y] = chain.unary.shape;
   const Index n = scores.size();
-  Room<double, 3> top_room;
-  Room<Index, 3> back_room;
-  Room<Index> rank_room;
-  View<double, 3> top = top_room.filled(-INF, T, Y, n);
-  View<Index, 3> back = back_room.filled(0, T, Y, n);  // previous label * n + its rank
-  View<Index> next_rank = rank_room.of(Y);
-  for (Index y = 0; y < Y; ++y) top(0, y, 0) = unary(0, y);
+  const View<double, 3> top = memory.filled(-INF, T, Y, n);
+  const View<Index, 3> back = memory.filled<Index>(0, T, Y, n);  // previous label * n + its rank
+  const View<Index> next_rank = memory.of<Index>(Y);
+  // The label with the best next rank at t, by score_of(label, rank), and that score; -1 if there is none.
+  const auto best_of = [&, Y = Y](auto score_of, double& high) {
+    Index arg = -1;
+    high = -INF;
+    for (Index y = 0; y < Y; ++y) {
+      if (next_rank(y) == n) continue;
+      const double s = score_of(y, next_rank(y));
+      if (s > high) arg = y, high = s;
+    }
+    return arg;
+  };
+  double high;
+  for (Index y = 0; y < Y; ++y) top(0, y, 0) = chain.unary(0, y);
   for (Index t = 1; t < T; ++t)
     for (Index z = 0; z < Y; ++z) {
       fill<Index>(next_rank, 0);
       for (Index r = 0; r < n; ++r) {
-        Index arg = -1;
-        double high = -INF;
-        for (Index y = 0; y < Y; ++y) {
-          if (next_rank(y) == n) continue;
-          const double s = top(t - 1, y, next_rank(y)) + step(kind(t), y, z);
-          if (s > high) arg = y, high = s;
-        }
+        const auto score = [&](Index y, Index rank) { return top(t - 1, y, rank) + chain.step(chain.kind(t), y, z); };
+        const Index arg = best_of(score, high);
         if (arg < 0) break;
-        top(t, z, r) = high + unary(t, z);
+        top(t, z, r) = high + chain.unary(t, z);
         back(t, z, r) = arg * n + next_rank(arg)++;
       }
     }
   fill<Index>(next_rank, 0);
   for (Index r = 0; r < n; ++r) {
-    Index label = -1;
-    double high = -INF;
-    for (Index y = 0; y < Y; ++y)
-      if (next_rank(y) < n && top(T - 1, y, next_rank(y)) > high) label = y, high = top(T - 1, y, next_rank(y));
+    Index label = best_of([&, T = T](Index y, Index rank) { return top(T - 1, y, rank); }, high);
     scores(r) = high;
     if (label < 0) continue;
     Index rank = next_rank(label)++;
     for (Index t = T - 1; t >= 0; --t) {
-      paths(r, first + t) = static_cast<Label>(label);
+      paths(r, chain.first + t) = static_cast<Label>(label);
       const Index cell = back(t, label, rank);
       label = cell / n, rank = cell % n;
     }
@@ -198,13 +216,12 @@ inline void k_best(Scores unary, Tables step, Reads<Label> kind, View<Label, 2> 
 }
 
 /// out(t, y) = score of the best labelling that has y at t.
-template <class Kind>
-void max_marginals(Scores unary, Tables step, View<Kind> kind, View<double, 2> out) {
-  Room<double, 2> room;
-  View<double, 2> backward = room.of(unary.shape[0], unary.shape[1]);
-  max_forward(unary, step, kind, out);
-  max_backward(unary, step, kind, backward);
-  for (Index i = 0; i < unary.shape[0] * unary.shape[1]; ++i) out.data[i] += backward.data[i];
+inline void max_marginals(const Chain& chain, View<double, 2> out, Memory& memory) {
+  const Memory::Scope scope(memory);
+  const View<double, 2> backward = memory.of<double>(chain.size(), chain.n_labels());
+  max_forward(chain, out);
+  max_backward(chain, backward, memory);
+  std::transform(out.begin(), out.end(), backward.begin(), out.begin(), std::plus<>());
 }
 
 }  // namespace semistruct

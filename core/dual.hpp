@@ -1,4 +1,4 @@
-// The loops of the sequential dual method; `solvers/sdm.py` explains what they compute, and calls them.
+// The loops of the sequential dual method; `learning/solvers/sdm.py` explains what they compute, and calls them.
 //
 // In the formulas psi_s = f(x_i, y_i) - f(x_i, y_s), the value of slot s is h_s = L_s - w.psi_s, and
 // w = sum_i C_i sum_s alpha_s psi_s.  `here` (n, T) are the labellings of a working set, the first being the target,
@@ -13,6 +13,15 @@ struct Weights {
   View<double, 2> tokens;  // (F, Y)
   View<double, 3> trans;   // (K, Y, Y)
   View<double, 3> step;    // (K, Y, Y)
+
+  /// Add to the weight of a step of kind k.
+  void add_step(Index k, Index y, Index z, double amount) const {
+    trans(0, y, z) += amount;
+    for (Index m = 0; m < step.shape[0]; ++m) step(m, y, z) += amount;
+    if (k == 0) return;
+    trans(k, y, z) += amount;
+    step(k, y, z) += amount;
+  }
 };
 
 /// The weights of one label at the features of a token move by `amount` times their values.
@@ -21,50 +30,42 @@ struct Move {
   double amount;
 };
 
-/// Memory for one example after the other.
-struct DualRoom {
-  DifferenceRoom differences;
-  Room<Index> used, changed;
-  Room<Move, 2> moves;
-  Room<double, 2> unary, best;
-  Room<double> base, values, change;
-};
+/// sum_s alpha_s h_s, where at_target is the score of the target.
+inline double mean_value(const Chain& chain, const Slots& slots, double at_target) {
+  double mean = 0.0;
+  for (Index s = 0; s < slots.size(); ++s)
+    if (slots.alpha(s) > 0)
+      mean += slots.alpha(s) * (slots.loss(s) + path_score(chain, slots.labels.row(s)) - at_target);
+  return mean;
+}
 
 /// Loss-augmented Viterbi at fixed w: hinge(i) = max_y h(y), mean(i) = sum_s alpha_s h_s, found = the argmax.
-inline void find_violators(Reads<Index> which, const Sequences& rows, const Goal& goal, const Sets& sets,
+inline void find_violators(const Which& which, const Sequences& rows, const Goal& goal, const Sets& sets,
                            const Weights& w, View<double> hinge, View<double> mean, View<Label> found) {
-  DualRoom room;
-  const Index Y = w.tokens.shape[1];
-  for (Index i : which) {
-    const Index a = rows.offsets(i), b = rows.offsets(i + 1), T = b - a, n = sets.used(i);
-    View<double, 2> unary = room.unary.of(T, Y), best = room.best.of(T, Y);
-    const Reads<Label> kind = rows.kind.slice(a, b), target = goal.target.slice(a, b);
-    token_scores(rows, w.tokens, a, unary);
-    const double at_target = path_score(unary, w.step, kind, target);
-    const Masses all = masses(sets, i, n);
-    const View<Label, 2> here = labellings(sets, i, T, n);
-    mean(i) = 0.0;
-    for (Index s = 1; s < n; ++s)
-      if (all.alpha(s) > 0)
-        mean(i) += all.alpha(s) * (all.loss(s) + path_score(unary, w.step, kind, here.row(s)) - at_target);
+  which.each([&](Index i, Memory& memory) {
+    const Chain chain = chain_of(rows, w.tokens, w.step, i, memory);
+    const auto [T, Y] = chain.unary.shape;
+    const Reads<Label> target = chain.part(goal.target);
+    const double at_target = path_score(chain, target);
+    mean(i) = mean_value(chain, sets.slots(i), at_target);
     for (Index t = 0; t < T; ++t) {
-      const double right = unary(t, target(t)), cost = goal.margin * goal.cost(a + t);
-      for (double& score : unary.row(t)) score += cost;
-      unary(t, target(t)) = right;
+      const double right = chain.unary(t, target(t)), cost = goal.margin * goal.cost(chain.first + t);
+      for (double& score : chain.unary.row(t)) score += cost;
+      chain.unary(t, target(t)) = right;
     }
-    hinge(i) = viterbi(unary, w.step, kind, best, found.slice(a, b)) - at_target;
-  }
+    hinge(i) = viterbi(chain, memory.of<double>(T, Y), chain.part(found)) - at_target;
+  });
 }
 
 /// h(s) for all slots; only positions where the labellings differ are scored.
-inline void slot_values(Index first, const Sequences& rows, const Weights& w, View<const Label, 2> here,
-                        Reads<double> loss, const Differences& differences, View<double> h, DualRoom& room) {
-  const auto& [where, edges, spans] = differences;
-  const Index Y = w.tokens.shape[1];
-  const Reads<Label> target = here.row(0), kind = rows.kind.slice(first, first + target.size());
-  View<double, 2> U = room.unary.of(where.size(), Y);
-  View<double> base = room.base.of(edges.size());
-  score_tokens(rows, w.tokens, U, [&, &where = where](Index p) { return first + where(p); });
+inline void slot_values(Index first, const Sequences& rows, const Weights& w, const Slots& slots,
+                        const Differences& differences, View<double> h, Memory& memory) {
+  const Memory::Scope scope(memory);
+  const View<Index> where = differences.where, edges = differences.edges;
+  const Reads<Label> target = slots.labels.row(0), kind = rows.kind.slice(first, first + target.size());
+  const View<double, 2> U = memory.of<double>(where.size(), w.tokens.shape[1]);
+  const View<double> base = memory.of<double>(edges.size());
+  score_tokens(rows, w.tokens, U, [&](Index p) { return first + where(p); });
   for (Index p = 0; p < where.size(); ++p) {
     const double right = U(p, target(where(p)));
     for (double& score : U.row(p)) score -= right;
@@ -73,11 +74,13 @@ inline void slot_values(Index first, const Sequences& rows, const Weights& w, Vi
     const Index t = edges(e);
     base(e) = w.step(kind(t), target(t - 1), target(t));
   }
-  for (Index s = 0; s < here.shape[0]; ++s) {
-    const Reads<Label> path = here.row(s);
-    double value = loss(s);
-    for (Index p = spans(s, 0); p < spans(s, 1); ++p) value += U(p, path(where(p)));
-    for (Index e = spans(s, 2); e < spans(s, 3); ++e) {
+  for (Index s = 0; s < slots.size(); ++s) {
+    const Reads<Label> path = slots.labels.row(s);
+    const auto [begin, end] = differences.places(s);
+    const auto [first_step, last_step] = differences.steps(s);
+    double value = slots.loss(s);
+    for (Index p = begin; p < end; ++p) value += U(p, path(where(p)));
+    for (Index e = first_step; e < last_step; ++e) {
       const Index t = edges(e);
       value += w.step(kind(t), path(t - 1), path(t)) - base(e);
     }
@@ -116,39 +119,18 @@ double balance(View<double> h, View<double> alpha, View<Gram, 2> gram, double C,
   return first;
 }
 
-/// Add to the weight of a step of kind k.
-inline void add_step(const Weights& w, Index k, Index y, Index z, double amount) {
-  w.trans(0, y, z) += amount;
-  for (Index m = 0; m < w.step.shape[0]; ++m) w.step(m, y, z) += amount;
-  if (k == 0) return;
-  w.trans(k, y, z) += amount;
-  w.step(k, y, z) += amount;
-}
-
-/// tokens(f, label) += value * amount for the features f of a token and each of the moves.
-template <class... Moves>
-void move_token(const Sequences& rows, View<double, 2> tokens, Index token, Moves... moves) {
-  const Index end = rows.indptr(token + 1), stride = rows.values.size() == 1 ? 0 : 1;
-  for (Index j = rows.indptr(token); j < end; ++j) {
-    double* row = &tokens(rows.indices(j), 0);
-    const double value = rows.values(j * stride);
-    ((row[moves.label] += value * moves.amount), ...);
-  }
-}
-
 /// w += sum_s change(s) * psi_s.
 inline void move_weights(Index first, const Sequences& rows, const Weights& w, View<const Label, 2> here,
-                         Reads<double> change, const Differences& differences, DualRoom& room) {
-  const auto& [where, edges, spans] = differences;
+                         Reads<double> change, const Differences& differences, Memory& memory) {
+  const Memory::Scope scope(memory);
+  const View<Index> where = differences.where, edges = differences.edges;
   const Reads<Label> target = here.row(0);
-  View<Move, 2> moves = room.moves.of(where.size(), w.tokens.shape[1]);  // of each position, the target first
-  View<Index> used = room.used.of(where.size()), changed = room.changed.of(change.size());
-  for (Index p = 0; p < where.size(); ++p) used(p) = 1, moves(p, 0) = {target(where(p)), 0.0};
-  Index n = 0;
+  const View<Move, 2> moves = memory.of<Move>(where.size(), w.tokens.shape[1]);  // of each position, the target first
+  const View<Index> used = memory.filled<Index>(1, where.size());
+  for (Index p = 0; p < where.size(); ++p) moves(p, 0) = {target(where(p)), 0.0};
   for (Index s = 0; s < change.size(); ++s) {
     if (change(s) == 0) continue;
-    changed(n++) = s;
-    for (Index p = spans(s, 0); p < spans(s, 1); ++p) {
+    for (Index p = differences.places(s).begin; p < differences.places(s).end; ++p) {
       const Index y = here(s, where(p));
       Move* own = &moves(p, 0);
       if (y == own->label) continue;
@@ -160,80 +142,94 @@ inline void move_weights(Index first, const Sequences& rows, const Weights& w, V
     }
   }
   for (Index p = 0; p < where.size(); ++p) {
-    const Index m = used(p), token = first + where(p);
+    const auto move = [&](auto... each) {
+      rows.each(first + where(p), [&](Index f, double value) {
+        double* row = &w.tokens(f, 0);
+        ((row[each.label] += value * each.amount), ...);
+      });
+    };
+    const Index m = used(p);
     const Move* own = &moves(p, 0);
     Index q = 0;
-    if (m > 1 && m % 2 == 1) move_token(rows, w.tokens, token, own[0], own[1], own[2]), q = 3;
-    for (; q + 1 < m; q += 2) move_token(rows, w.tokens, token, own[q], own[q + 1]);
+    if (m > 1 && m % 2 == 1) move(own[0], own[1], own[2]), q = 3;
+    for (; q + 1 < m; q += 2) move(own[q], own[q + 1]);
   }
-  for (Index s : changed.slice(0, n))
-    for (Index e = spans(s, 2); e < spans(s, 3); ++e) {
-      const Index t = edges(e), k = rows.kind(first + t), y = here(s, t - 1), z = here(s, t);
+  for (Index s = 0; s < change.size(); ++s) {
+    if (change(s) == 0) continue;
+    for (Index t : edges.slice(differences.steps(s).begin, differences.steps(s).end)) {
+      const Index k = rows.kind(first + t), y = here(s, t - 1), z = here(s, t);
       if (y == target(t - 1) && z == target(t)) continue;
-      add_step(w, k, target(t - 1), target(t), change(s));
-      add_step(w, k, y, z, -change(s));
+      w.add_step(k, target(t - 1), target(t), change(s));
+      w.add_step(k, y, z, -change(s));
     }
+  }
+}
+
+/// How exactly a working set is balanced.
+struct Effort {
+  double tol;
+  Index max_pairs;
+};
+
+/// Balance one working set with masses of C in all; returns C times how far its values were apart before.
+template <class Gram>
+double improve_slots(Index first, const Sequences& rows, const Weights& w, const Slots& slots, Gram gram, double C,
+                     Effort effort, Memory& memory) {
+  const View<double> h = memory.of<double>(slots.size()), change = memory.of<double>(slots.size());
+  copy(slots.alpha, change);
+  const Differences differences = disagreement(slots.labels, memory);
+  slot_values(first, rows, w, slots, differences, h, memory);
+  const double apart = balance(h, slots.alpha, gram, C, effort.tol, effort.max_pairs);
+  if (apart <= effort.tol) return C * apart;
+  for (Index s = 0; s < slots.size(); ++s) change(s) = C * (slots.alpha(s) - change(s));
+  move_weights(first, rows, w, slots.labels, change, differences, memory);
+  return C * apart;
 }
 
 /// Balance the working set of each example in turn; apart(i) = C_i * how far its values were apart before.
-inline void improve(Reads<Index> which, const Sequences& rows, const Goal& goal, const Sets& sets, const Weights& w,
+inline void improve(const Which& which, const Sequences& rows, const Goal& goal, const Sets& sets, const Weights& w,
                     double tol, Index max_pairs, View<double> apart) {
-  DualRoom room;
-  for (Index i : which) {
-    const Index n = sets.used(i), a = rows.offsets(i);
-    const double C = goal.weight(i);
+  which.each([&](Index i, Memory& memory) {
     apart(i) = 0.0;
-    if (n < 2 || C <= 0) continue;
-    const View<Label, 2> here = labellings(sets, i, rows.offsets(i + 1) - a, n);
-    const Masses all = masses(sets, i, n);
-    View<double> h = room.values.of(n), change = room.change.of(n);
-    copy(all.alpha, change);
-    const Differences differences = disagreement(here, room.differences);
-    slot_values(a, rows, w, here, all.loss, differences, h, room);
-    const double first = with_gram(sets, i, [&](auto gram) { return balance(h, all.alpha, gram, C, tol, max_pairs); });
-    apart(i) = C * first;
-    if (first <= tol) continue;
-    for (Index s = 0; s < n; ++s) change(s) = C * (all.alpha(s) - change(s));
-    move_weights(a, rows, w, here, change, differences, room);
-  }
+    if (sets.used(i) < 2 || goal.weight(i) <= 0) return;
+    apart(i) = sets.with_gram(i, [&](auto gram) {
+      return improve_slots(rows.offsets(i), rows, w, sets.slots(i), gram, goal.weight(i), {tol, max_pairs}, memory);
+    });
+  });
 }
 
 /// Carry the dual variables over to new targets and new C_i; writes the w they stand for.
 ///
 /// Mass on the old target moves to the new one.  Where C_i grew the other masses shrink by the same factor, which
 /// leaves their share of w as it was.
-inline void rebase(const Sequences& rows, const Goal& goal, Reads<double> old_weight, const Sets& sets,
-                   const Weights& w) {
-  DualRoom room;
-  SlotRoom slots(w.trans);
+inline void rebase(const Which& which, const Sequences& rows, const Goal& goal, Reads<double> old_weight,
+                   const Sets& sets, const Weights& w) {
+  SlotWriter writer(rows, goal, sets, w.trans);
   std::fill(w.tokens.begin(), w.tokens.end(), 0.0);
   std::fill(w.trans.begin(), w.trans.end(), 0.0);
-  for (Index i = 0; i < rows.offsets.size() - 1; ++i) {
-    const Index a = rows.offsets(i), b = rows.offsets(i + 1), T = b - a, old = sets.used(i);
-    const Reads<Label> target = goal.target.slice(a, b);
+  which.each([&](Index i, Memory& memory) {
+    const Index a = rows.offsets(i), T = rows.offsets(i + 1) - a;
+    const Reads<Label> target = goal.target.slice(a, a + T);
     const double C = goal.weight(i), keep = C > 0 ? std::min(1.0, old_weight(i) / C) : 0.0;
-    const View<Label, 2> before = slots.old.of(old, T), source = labellings(sets, i, T, old);
-    View<double> mass = slots.mass.of(old);
-    std::copy(source.begin(), source.end(), before.begin());
-    copy(masses(sets, i, old).alpha, mass);
+    const Slots old = sets.slots(i);
+    const View<Label, 2> before = memory.of<Label>(old.size(), T);
+    const View<double> mass = memory.of<double>(old.size());
+    std::copy(old.labels.begin(), old.labels.end(), before.begin());
+    copy(old.alpha, mass);
     sets.used(i) = 0;
-    append_slot(i, rows, goal, sets, target, 1.0, slots);
-    for (Index s = 1; s < old; ++s)
-      if (mass(s) * keep > 0 && !equal(before.row(s), target))
-        append_slot(i, rows, goal, sets, before.row(s), mass(s) * keep, slots);
-    const Index n = sets.used(i);
-    const View<double> alpha = masses(sets, i, n).alpha;
-    View<double> change = room.change.of(n);
+    writer.append(i, target, 1.0);
+    for (Index s = 1; s < old.size(); ++s)
+      if (mass(s) * keep > 0 && !equal(before.row(s), target)) writer.append(i, before.row(s), mass(s) * keep);
+    const Slots slots = sets.slots(i);
+    const View<double> change = memory.filled(0.0, slots.size());
     double others = 0.0;
-    change(0) = 0.0;
-    for (Index s = 1; s < n; ++s) {
-      others += alpha(s);
-      change(s) = C * alpha(s);
+    for (Index s = 1; s < slots.size(); ++s) {
+      others += slots.alpha(s);
+      change(s) = C * slots.alpha(s);
     }
-    alpha(0) = std::max(0.0, 1.0 - others);
-    const View<Label, 2> here = labellings(sets, i, T, n);
-    move_weights(a, rows, w, here, change, disagreement(here, room.differences), room);
-  }
+    slots.alpha(0) = std::max(0.0, 1.0 - others);
+    move_weights(a, rows, w, slots.labels, change, disagreement(slots.labels, memory), memory);
+  });
 }
 
 }  // namespace semistruct

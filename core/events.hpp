@@ -7,6 +7,7 @@
 //   row (K,)   one count per term
 #pragma once
 #include "chain.hpp"
+#include "work.hpp"
 
 namespace semistruct {
 
@@ -64,6 +65,11 @@ struct Events {
   bool has_order() const { return ptr(n_labels()) > 0; }                        // some rule is about order
   bool has_lengths() const { return ptr(2 * n_labels()) > ptr(n_labels()); }  // ... about lengths of blocks
 
+  /// Set the mark of a label in seen.
+  void set_mark(Index label, View<Index> seen) const {
+    if (mark(label) >= 0) seen(mark(label)) = 1;
+  }
+
   /// Call act(entry) for every entry of a cell.
   template <class Act>
   void each(Index cell, Act act) const {
@@ -115,32 +121,27 @@ inline void count_window(const Events& events, Index first, Reads<Label> y, Inde
     while (stop < T && y(stop) == y(stop - 1)) ++stop;
     stop = std::min(stop + 1, T);
   }
-  const auto set_mark = [&](Index label) {
-    if (events.mark(label) >= 0) seen(events.mark(label)) = 1;
-  };
   if (ordered) {  // any later block may be out of order
     stop = T;
     fill<Index>(seen, 0);
-    for (Index t = 0; t < s; ++t) set_mark(y(t));
+    for (Index t = 0; t < s; ++t) events.set_mark(y(t), seen);
   }
   for (Index t = s; t < stop; ++t) {
     const Index z = y(t), before = t > 0 ? y(t - 1) : Y;
     happens(events, first + t, t == T - 1, before, run, z, seen, [&](Index term) { row(term) += sign; });
     run = before == z ? run + 1 : 1;
-    if (ordered) set_mark(z);
+    if (ordered) events.set_mark(z, seen);
   }
 }
 
 /// counts(i) = the row of sequence i.
-inline void count_sequences(Reads<Index> which, const Events& events, Reads<Index> offsets, Reads<Label> y,
+inline void count_sequences(const Which& which, const Events& events, Reads<Index> offsets, Reads<Label> y,
                             View<double, 2> counts) {
-  Room<Index> room;
-  View<Index> seen = room.of(events.n_labels());
-  for (Index i : which) {
+  which.each([&](Index i, Memory& memory) {
     const Index a = offsets(i), b = offsets(i + 1);
     fill(counts.row(i), 0.0);
-    count_window(events, a, y.slice(a, b), 0, b - a, 1.0, counts.row(i), seen);
-  }
+    count_window(events, a, y.slice(a, b), 0, b - a, 1.0, counts.row(i), memory.of<Index>(events.n_labels()));
+  });
 }
 
 /// The penalty of the terms `which`: those of one sequence, or those of the corpus for the sum of all rows.
@@ -167,13 +168,6 @@ inline double penalty(Reads<Target> targets, Reads<Index> which, Reads<double> r
     total += target.price(far);
   }
   return total;
-}
-
-/// totals = the sum of the rows, added in order so that it does not depend on threads.
-inline void total_of(View<const double, 2> counts, View<double> totals) {
-  fill(totals, 0.0);
-  for (Index i = 0; i < counts.shape[0]; ++i)
-    for (Index k = 0; k < counts.shape[1]; ++k) totals(k) += counts(i, k);
 }
 
 }  // namespace semistruct

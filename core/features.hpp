@@ -1,17 +1,18 @@
 // Sums over the tokens of each feature, and over all weights.
 #pragma once
 #include "lanes.hpp"
+#include "work.hpp"
 
 namespace semistruct {
 
 /// out(f, y) = sum of value * of(token, y) over the tokens rows(ptr(f)) .. rows(ptr(f+1)-1) that have feature f.
 ///
 /// values has one entry per token of a feature, or a single one shared by all.
-inline void gather_tokens(Reads<Index> which, Reads<Index> ptr, Reads<std::int32_t> rows, Reads<double> values,
+inline void gather_tokens(const Which& which, Reads<Index> ptr, Reads<std::int32_t> rows, Reads<double> values,
                           View<const double, 2> of, View<double, 2> out) {
   const Index stride = values.size() == 1 ? 0 : 1;
   in_lanes(of.shape[1], [&](auto zero) {
-    for (Index f : which) {
+    for (Index f : which.numbers) {
       auto sum = zero;
       for (Index j = ptr(f); j < ptr(f + 1); ++j) {
         const double value = values(j * stride);

@@ -1,55 +1,38 @@
-// How structs are made of the fields of named tuples, or of whatever else gives the fields one after the other.
+// Structs made of what a source gives: `make<Factors>(s)` is Factors{s, s, s}, where s becomes each type asked for.
 #pragma once
-#include "bit_hinge.hpp"
-#include "covariance.hpp"
-#include "dual.hpp"
-#include "k_best.hpp"
-#include "margins.hpp"
-#include "multiclass.hpp"
-#include "names.hpp"
-#include "projection.hpp"
-#include "spans.hpp"
+#include <cstddef>
+#include <utility>
 
 namespace semistruct {
 
-/// Fields<Factors>::of(s) is Factors{s, s, s}: a source `s` becomes the type that is asked for, and moves on.
+/// Becomes everything, to count the fields of a struct.
+struct Anything {
+  template <class T>
+  operator T() const;
+};
+
+template <class T, std::size_t... I>
+auto has_fields(std::index_sequence<I...>) -> decltype(T{(static_cast<void>(I), Anything())...}, std::true_type());
 template <class T>
-struct Fields;
+std::false_type has_fields(...);
 
-#define SEMISTRUCT_FIELDS(Struct, ...)      \
-  template <>                               \
-  struct Fields<Struct> {                   \
-    template <class Source>                 \
-    static Struct of(Source& s) {           \
-      return Struct{__VA_ARGS__};           \
-    }                                       \
-  };
+/// The number of fields of a struct, at most N.
+template <class T, std::size_t N = 16>
+constexpr std::size_t count_fields() {
+  if constexpr (decltype(has_fields<T>(std::make_index_sequence<N>()))::value)
+    return N;
+  else
+    return count_fields<T, N - 1>();
+}
 
-SEMISTRUCT_FIELDS(Scorer, s, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Factors, s, s, s)
-SEMISTRUCT_FIELDS(Events, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Costs, s, s, s, s)
-SEMISTRUCT_FIELDS(Sequences, s, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Goal, s, s, s, s)
-SEMISTRUCT_FIELDS(Sets, s, s, s, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Weights, s, s, s)
-SEMISTRUCT_FIELDS(Examples, s, s, s)
-SEMISTRUCT_FIELDS(Track, s, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Scoring, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(LocalScores, s, s, s, s)
-SEMISTRUCT_FIELDS(Bound, s, s, s, s)
-SEMISTRUCT_FIELDS(Objective, s, s, s, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Ledger, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Current, s, s, s, s, s, s, s, s, s, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Prefixes, s, s)
-SEMISTRUCT_FIELDS(Bits, s, s, s, s, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Auxiliary, s, s, s)
-SEMISTRUCT_FIELDS(InstanceRows, s, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Field, s, s, s, s)
-SEMISTRUCT_FIELDS(Problem, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Projected, s, s, s, s, s, s, s)
-SEMISTRUCT_FIELDS(Places, s, s, s)
-SEMISTRUCT_FIELDS(WordRows, s, s, s)
-SEMISTRUCT_FIELDS(TemplateRows, s, s)
+template <class T, class Source, std::size_t... I>
+T make(Source& source, std::index_sequence<I...>) {
+  return T{(static_cast<void>(I), source)...};
+}
+
+template <class T, class Source>
+T make(Source& source) {
+  return make<T>(source, std::make_index_sequence<count_fields<T>()>());
+}
 
 }  // namespace semistruct

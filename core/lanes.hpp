@@ -25,15 +25,15 @@ struct Lanes {
   Index first, last;  // the places of the first lane and of the last one
   L at[N];
 
-  void fill(double value) {
+  [[gnu::always_inline]] void fill(double value) {
     for (L& lane : at) lane = L{} + value;
   }
   /// act(lane, values) for the lanes and what stands in `numbers` at their places.
   template <class Act>
-  void with(const double* numbers, Act act) {
+  [[gnu::always_inline]] void with(const double* numbers, Act act) {
     with_each(numbers, act, std::make_index_sequence<N>());
   }
-  void store(double* to) const { store_each(to, std::make_index_sequence<N>()); }
+  [[gnu::always_inline]] void store(double* to) const { store_each(to, std::make_index_sequence<N>()); }
 
  private:
   Index place(std::size_t k) const {
@@ -41,13 +41,13 @@ struct Lanes {
   }
 
   template <class Act, std::size_t... K>
-  void with_each(const double* numbers, Act& act, std::index_sequence<K...>) {
+  [[gnu::always_inline]] void with_each(const double* numbers, Act& act, std::index_sequence<K...>) {
     L values[N];
     (std::memcpy(&values[K], numbers + place(K), sizeof(L)), ...);
     (act(at[K], values[K]), ...);
   }
   template <std::size_t... K>
-  void store_each(double* to, std::index_sequence<K...>) const {
+  [[gnu::always_inline]] void store_each(double* to, std::index_sequence<K...>) const {
     (std::memcpy(to + place(K), &at[K], sizeof(L)), ...);
   }
 };

@@ -6,44 +6,45 @@
 #endif
 
 #include "bind.hpp"
-#include "events.hpp"
+#include "bit_hinge.hpp"
 #include "features.hpp"
-#include "fields.hpp"
-#include "sequences.hpp"
+#include "multiclass.hpp"
+#include "names.hpp"
+#include "projection.hpp"
+#include "spans.hpp"
 
 using namespace semistruct;
+namespace nb = nanobind;
 
 namespace {
-/// The scores of sequence i for tests, which have no room.
-void local_scores_of(const Scoring& scoring, Index i, View<double, 2> unary, View<Label> kind) {
-  SearchRoom room;
-  const LocalScores scores = room.local_scores(scoring, i);
-  std::copy(scores.unary.begin(), scores.unary.end(), unary.begin());
-  copy(scores.kind, kind);
-}
-
-std::tuple<double, double> sharpened(const LocalScores& scores, const Track& track, const Bound& bound, double floor,
-                                     double value, double ceiling, View<Label> path) {
-  SharpenRoom room;
-  const Worth found = sharpen(scores, track, bound, floor, {value, ceiling}, path, room);
-  return {found.value, found.ceiling};
-}
-
-/// Write the moves as rows (s, e, label), as many as there is room for; returns how many there are.
-Index candidate_moves_of(Reads<Label> y, Reads<bool> cut, Index n_labels, View<Index, 2> moves) {
-  SpanRoom room;
-  candidate_moves(y, cut, n_labels, room);
-  const Index n = static_cast<Index>(room.moves.size());
-  for (Index i = 0; i < std::min(n, moves.size()); ++i) {
-    const Switch& move = room.moves[static_cast<std::size_t>(i)];
-    moves(i, 0) = move.s, moves(i, 1) = move.e, moves(i, 2) = move.label;
+/// How many names of each token are known, and their numbers, increasing for each token, as bytes of int32 arrays; None
+/// if a token has a name twice, or one that is no text.
+nb::object look_up_names(nb::list tokens, nb::object table, nb::object texts) {
+  bind::Buffers buffers;
+  const auto slots = bind::converted<Reads<NameSlot>>(table, {"look_up_names", "slots"}, buffers);
+  const auto known = bind::converted<NameText>(texts, {"look_up_names", "known"}, buffers);
+  std::vector<Number> counts, rows;
+  FoundNumbers found;
+  for (nb::handle token : tokens) {
+    const nb::object names = nb::steal(PySequence_Fast(token.ptr(), "features must be lists of names"));
+    if (!names.is_valid()) throw nb::python_error();
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(names.ptr());
+    found.clear(n);
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      Py_ssize_t size = 0;
+      PyObject* name = PySequence_Fast_GET_ITEM(names.ptr(), i);
+      const char* text = PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, &size) : nullptr;
+      if (text == nullptr) return PyErr_Clear(), nb::none();
+      const Number number = number_of(text, static_cast<std::size_t>(size), slots, known);
+      if (number >= 0) found.add(number);
+    }
+    const Index many = found.size();
+    counts.push_back(static_cast<Number>(many));
+    rows.resize(rows.size() + static_cast<std::size_t>(many));
+    if (!found.put_in_order({rows.data() + rows.size() - many, {many}})) return nb::none();
   }
-  return n;
-}
-
-double least_value_of(const Current& seq, Tables step, const Costs& costs, double head_start, Index s, Index e,
-                      Index label) {
-  return least_value(seq, step, costs, head_start, {s, e, label});
+  const auto bytes = [](const std::vector<Number>& all) { return nb::bytes(all.data(), sizeof(Number) * all.size()); };
+  return nb::make_tuple(bytes(counts), bytes(rows));
 }
 
 #if defined(_M_X64) || defined(__x86_64__)
@@ -80,7 +81,7 @@ bool has_avx2() { return false; }
 }  // namespace
 
 NB_MODULE(SEMISTRUCT_MODULE, m) {
-  m.doc() = "The compiled kernels; semistruct.core picks the module for this machine.";
+  m.doc() = "The compiled kernels; semistruct.core.kernels picks the module for this machine.";
   using bind::define;
   m.def("has_avx2", &has_avx2);
 
@@ -97,17 +98,15 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
 
   // events
   define(m, "count_sequences", "which, events, offsets, y, counts", count_sequences);
-  define(m, "count_window", "events, first, y, s, e, sign, row, seen", count_window);
   define(m, "penalty", "targets, which, row, n_tokens, n_sequences", penalty);
-  define(m, "total_of", "counts, totals", total_of);
 
   // working sets and the sequential dual method
   define(m, "token_products", "which, rows", token_products);
-  define(m, "copy_sets", "old, new", copy_sets);
+  define(m, "copy_sets", "which, old, new", copy_sets);
   define(m, "insert", "which, rows, goal, sets, found, trans, singly, enough, full", insert);
   define(m, "find_violators", "which, rows, goal, sets, w, hinge, mean, found", find_violators);
   define(m, "improve", "which, rows, goal, sets, w, tol, max_pairs, apart", improve);
-  define(m, "rebase", "rows, goal, old_weight, sets, w", rebase);
+  define(m, "rebase", "which, rows, goal, old_weight, sets, w", rebase);
 
   // other learners
   define(m, "visit_classes", "order, rows, norm2, y, C, cost, W, alpha", visit_classes);
@@ -115,33 +114,18 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
   define(m, "gather_tokens", "which, ptr, rows, values, of, out", gather_tokens);
 
   // search
-  define(m, "search_sequences", "which, scoring, track, widths, labels, values, ceiling", search_sequences);
-  define(m, "k_best_sequences", "which, scoring, track, widths, within, labels, values, ceiling, unseen",
-         k_best_sequences);
+  define(m, "search_sequences", "which, scoring, track, widths, within, labels, values, ceiling, unseen",
+         search_sequences);
   define(m, "margins_under", "which, scoring, track, widths, path, margin", margins_under);
-  define(m, "local_scores", "scoring, i, unary, kind", local_scores_of);
-  define(m, "sharpen", "scores, track, bound, floor, value, ceiling, path", sharpened);
-  define(m, "keep_best", "width, n, prefixes, spare", keep_best);
-  define(m, "last_starts", "bound, last", last_starts);
-  define(m, "nth_largest", "work, n, rank", nth_largest);
 
   // switching
   define(m, "open_ledger", "which, objective, y, ledger", open_ledger);
   define(m, "switch_tokens", "which, objective, known, limit, y, ledger", switch_tokens);
   define(m, "switch_spans", "which, objective, known, cut, y, ledger, moves", switch_spans);
-  define(m, "candidate_moves", "y, cut, n_labels, moves", candidate_moves_of);
-  define(m, "count_change", "events, first, y, other, s, e, change, marks", count_change);
-  define(m, "refresh", "seq, step, costs, loss", refresh);
-  define(m, "find_odd_blocks", "seq, events, price", find_odd_blocks);
-  define(m, "least_value", "seq, step, costs, head_start, s, e, label", least_value_of);
-  define(m, "slack_after", "seq, step, loss, score, ceiling, s, e, work", slack_after);
-  define(m, "score_window", "unary, step, kind, y, s, e", score_window);
-  define(m, "cost_window", "costs, first, y, s, e", cost_window);
 
   // bits of rules
   define(m, "best_priced_sequences", "which, scorer, bits, price, path, value", best_priced_sequences);
   define(m, "bits_of_sequences", "which, offsets, bits, path, out", bits_of_sequences);
-  define(m, "value_of_sequences", "which, scorer, bits, price, path, value", value_of_sequences);
   define(m, "find_bit_violators", "which, rows, goal, sets, w, bits, hinge, mean, found, aux", find_bit_violators);
   define(m, "improve_bits", "which, rows, goal, sets, w, bits, aux, tol, max_pairs, apart", improve_bits);
 
@@ -152,6 +136,8 @@ NB_MODULE(SEMISTRUCT_MODULE, m) {
 
   // names
   define(m, "enter_names", "text, n, slots", enter_names);
-  define(m, "look_up_names", "text, sizes, slots, known, counts, rows", look_up_names);
+  m.def("look_up_names", &look_up_names,
+        nb::sig("def look_up_names(tokens: list[typing.Any], slots: numpy.typing.NDArray[numpy.void], known: bytes, /) "
+                "-> tuple[bytes, bytes] | None"));
   define(m, "gather_features", "places, words, templates, most, counts, out", gather_features);
 }

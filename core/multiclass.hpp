@@ -1,8 +1,6 @@
-// The loop of the multi-class dual method, with K classes; `solvers/multiclass.py` explains what it computes.
+// The loop of the multi-class dual method, with K classes; `learning/solvers/multiclass.py` explains what it computes.
 #pragma once
-#include <algorithm>
-
-#include "view.hpp"
+#include "work.hpp"
 
 namespace semistruct {
 
@@ -14,14 +12,13 @@ struct Examples {
 };
 
 /// Improve the dual variables alpha (n, K) of each example in turn, and W (F, K) with them.
-inline void visit_classes(Reads<Index> order, const Examples& rows, Reads<double> norm2, Reads<Index> y,
+inline void visit_classes(const Which& order, const Examples& rows, Reads<double> norm2, Reads<Index> y,
                           Reads<double> C, View<const double, 2> cost, View<double, 2> W, View<double, 2> alpha) {
   constexpr Index MOVES = 10;  // of mass per visit of an example
   const Index K = W.shape[1];
-  Room<double> value_room, change_room;
-  for (Index i : order) {
-    if (C(i) <= 0 || norm2(i) == 0) continue;
-    View<double> h = value_room.of(K), change = change_room.filled(0.0, K), mass = alpha.row(i);
+  order.each([&](Index i, Memory& memory) {
+    if (C(i) <= 0 || norm2(i) == 0) return;
+    const View<double> h = memory.of<double>(K), change = memory.filled(0.0, K), mass = alpha.row(i);
     copy(cost.row(y(i)), h);
     for (Index j = rows.indptr(i); j < rows.indptr(i + 1); ++j) {
       const double value = rows.data(j), *w = &W(rows.indices(j), 0);
@@ -47,7 +44,7 @@ inline void visit_classes(Reads<Index> order, const Examples& rows, Reads<double
       double* w = &W(rows.indices(j), 0);
       for (Index c = 0; c < K; ++c) w[c] += value * change.data[c];
     }
-  }
+  });
 }
 
 }  // namespace semistruct

@@ -33,12 +33,11 @@ inline double log_sum_exp(Reads<double> x) {
 inline void factors_of(Tables step, View<double, 3> factor, View<double, 3> back, View<double> top) {
   const auto [K, Y, Z] = step.shape;
   for (Index k = 0; k < K; ++k) {
-    double high = -INF;
+    const Tables one = step.slice(k, k + 1);
+    const double high = *std::max_element(one.begin(), one.end());
+    top(k) = high > -INF ? high : 0.0;
     for (Index y = 0; y < Y; ++y)
-      for (Index z = 0; z < Z; ++z) high = std::max(high, step(k, y, z));
-    top(k) = high = high > -INF ? high : 0.0;
-    for (Index y = 0; y < Y; ++y)
-      for (Index z = 0; z < Z; ++z) back(k, z, y) = factor(k, y, z) = std::exp(step(k, y, z) - high);
+      for (Index z = 0; z < Z; ++z) back(k, z, y) = factor(k, y, z) = std::exp(step(k, y, z) - top(k));
   }
 }
 
@@ -56,43 +55,39 @@ inline void add_rows(const double* a, const double* rows, Index Y, double* out) 
     for (Index z = 0; z < Y; ++z) out[z] += a[y] * rows[y * Y + z];
 }
 
-/// Memory for sums over one sequence after the other.
-struct SumRoom {
-  Room<double, 2> alpha, beta, local;
-  Room<double> scale, terms;
-};
-
 /// `sum_product` with probabilities; NaN, and no counts added, if something that matters may have been lost.
-template <class Kind>
-double in_probabilities(Scores unary, const Factors& factors, View<Kind> kind, View<Kind> place, const Expectation& out,
-                        SumRoom& room) {
-  const auto [T, Y] = unary.shape;
+template <class Place>
+double in_probabilities(const Chain& chain, const Factors& factors, Place place, const Expectation& out,
+                        Memory& memory) {
+  const auto [T, Y] = chain.unary.shape;
+  const Memory::Scope scope(memory);
   constexpr double NOTHING = std::numeric_limits<double>::quiet_NaN();
-  View<double, 2> alpha = room.alpha.of(T, Y), beta = room.beta.of(T, Y), local = room.local.of(T, Y);
-  View<double> scale = room.scale.of(T);
+  const View<double, 2> alpha = memory.of<double>(T, Y), beta = memory.of<double>(T, Y);
+  const View<double, 2> local = memory.of<double>(T, Y);
   double log_z = 0.0;
   for (Index t = 0; t < T; ++t) {
-    double high = -INF, total = 0.0;
-    for (Index z = 0; z < Y; ++z) high = std::max(high, unary(t, z));
+    const double* scores = &chain.unary(t, 0);
+    const double high = *std::max_element(scores, scores + Y);
     if (high == -INF) return NOTHING;
-    double *here = &alpha(t, 0), *own = &local(t, 0);
-    for (Index z = 0; z < Y; ++z) own[z] = std::exp(unary(t, z) - high), here[z] = t == 0 ? 1.0 : 0.0;
+    double *here = &alpha(t, 0), *own = &local(t, 0), total = 0.0;
+    for (Index z = 0; z < Y; ++z) own[z] = std::exp(scores[z] - high), here[z] = t == 0 ? 1.0 : 0.0;
     if (t > 0) {
-      log_z += factors.top(kind(t));
-      add_rows(&alpha(t - 1, 0), &factors.factor(kind(t), 0, 0), Y, here);
+      log_z += factors.top(chain.kind(t));
+      add_rows(&alpha(t - 1, 0), &factors.factor(chain.kind(t), 0, 0), Y, here);
     }
     for (Index z = 0; z < Y; ++z) here[z] *= own[z], total += here[z];
     if (!(total > 1e-100)) return NOTHING;
-    scale(t) = 1.0 / total;
+    const double scale = 1.0 / total;
     log_z += high + std::log(total);
-    for (Index z = 0; z < Y; ++z) here[z] *= scale(t), own[z] *= scale(t);
+    for (Index z = 0; z < Y; ++z) here[z] *= scale, own[z] *= scale;
   }
-  for (Index y = 0; y < Y; ++y) beta(T - 1, y) = 1.0, out.marginal(T - 1, y) = alpha(T - 1, y);
+  fill(beta.row(T - 1), 1.0);
+  copy(alpha.row(T - 1), out.marginal.row(T - 1));
   for (Index t = T - 2; t >= 0; --t) {
     double *here = &beta(t, 0), total = 0.0, high = 0.0;
     std::fill(here, here + Y, 0.0);
     for (Index z = 0; z < Y; ++z) local(t + 1, z) *= beta(t + 1, z);
-    add_rows(&local(t + 1, 0), &factors.back(kind(t + 1), 0, 0), Y, here);
+    add_rows(&local(t + 1, 0), &factors.back(chain.kind(t + 1), 0, 0), Y, here);
     for (Index y = 0; y < Y; ++y) {
       out.marginal(t, y) = alpha(t, y) * here[y];
       total += out.marginal(t, y);
@@ -105,7 +100,7 @@ double in_probabilities(Scores unary, const Factors& factors, View<Kind> kind, V
     const double* own = &local(t, 0);
     for (Index y = 0; y < Y; ++y) {
       const double a = alpha(t - 1, y);
-      const double* row = &factors.factor(kind(t), y, 0);
+      const double* row = &factors.factor(chain.kind(t), y, 0);
       double* sum = &out.counts(place(t), y, 0);
       for (Index z = 0; z < Y; ++z) sum[z] += a * row[z] * own[z];
     }
@@ -113,48 +108,54 @@ double in_probabilities(Scores unary, const Factors& factors, View<Kind> kind, V
   return log_z;
 }
 
-/// `sum_product` with logarithms.
-template <class Kind>
-double in_logs(Scores unary, Tables step, View<Kind> kind, View<Kind> place, const Expectation& out, SumRoom& room) {
-  const auto [T, Y] = unary.shape;
-  View<double, 2> alpha = room.alpha.of(T, Y), beta = room.beta.of(T, Y);
-  View<double> terms = room.terms.of(Y);
-  for (Index z = 0; z < Y; ++z) alpha(0, z) = unary(0, z), beta(T - 1, z) = 0.0;
+/// alpha(t, z) = log sum exp of the scores of all labellings of positions 0..t that end in z; terms (Y,) is room.
+inline void log_forward(const Chain& chain, View<double, 2> alpha, View<double> terms) {
+  const auto [T, Y] = chain.unary.shape;
+  copy(chain.unary.row(0), alpha.row(0));
   for (Index t = 1; t < T; ++t)
     for (Index z = 0; z < Y; ++z) {
-      for (Index y = 0; y < Y; ++y) terms(y) = alpha(t - 1, y) + step(kind(t), y, z);
-      alpha(t, z) = log_sum_exp(terms) + unary(t, z);
+      for (Index y = 0; y < Y; ++y) terms(y) = alpha(t - 1, y) + chain.step(chain.kind(t), y, z);
+      alpha(t, z) = log_sum_exp(terms) + chain.unary(t, z);
     }
-  const double log_z = log_sum_exp(alpha.row(T - 1));
-  for (Index t = T - 2; t >= 0; --t)
+}
+
+/// beta(t, y) = log sum exp of the scores of all labellings of positions t+1.. given label y at t; terms (Y,) is room.
+inline void log_backward(const Chain& chain, View<double, 2> beta, View<double> terms) {
+  const auto [T, Y] = chain.unary.shape;
+  fill(beta.row(T - 1), 0.0);
+  for (Index t = T - 1; t > 0; --t)
     for (Index y = 0; y < Y; ++y) {
-      for (Index z = 0; z < Y; ++z) terms(z) = step(kind(t + 1), y, z) + unary(t + 1, z) + beta(t + 1, z);
-      beta(t, y) = log_sum_exp(terms);
-      if (log_z > -INF)
-        for (Index z = 0; z < Y; ++z) out.counts(place(t + 1), y, z) += std::exp(alpha(t, y) + terms(z) - log_z);
+      for (Index z = 0; z < Y; ++z) terms(z) = chain.step(chain.kind(t), y, z) + chain.unary(t, z) + beta(t, z);
+      beta(t - 1, y) = log_sum_exp(terms);
     }
+}
+
+/// `sum_product` with logarithms.
+template <class Place>
+double in_logs(const Chain& chain, Place place, const Expectation& out, Memory& memory) {
+  const auto [T, Y] = chain.unary.shape;
+  const Memory::Scope scope(memory);
+  const View<double, 2> alpha = memory.of<double>(T, Y), beta = memory.of<double>(T, Y);
+  const View<double> terms = memory.of<double>(Y);
+  log_forward(chain, alpha, terms);
+  log_backward(chain, beta, terms);
+  const double log_z = log_sum_exp(alpha.row(T - 1));
+  for (Index t = T - 1; t > 0 && log_z > -INF; --t)
+    for (Index y = 0; y < Y; ++y)
+      for (Index z = 0; z < Y; ++z) {
+        const double ahead = chain.step(chain.kind(t), y, z) + chain.unary(t, z) + beta(t, z);
+        out.counts(place(t), y, z) += std::exp(alpha(t - 1, y) + ahead - log_z);
+      }
   for (Index t = 0; t < T; ++t)
     for (Index y = 0; y < Y; ++y) out.marginal(t, y) = std::exp(alpha(t, y) + beta(t, y) - log_z);
   return log_z;
 }
 
 /// Return log Z and write what is expected; if no labelling is allowed, log Z is -inf and the marginals are NaN.
-template <class Kind>
-double sum_product(Scores unary, Tables step, const Factors& factors, View<Kind> kind, View<Kind> place,
-                   const Expectation& out, SumRoom& room) {
-  const double log_z = in_probabilities(unary, factors, kind, place, out, room);
-  return std::isnan(log_z) ? in_logs(unary, step, kind, place, out, room) : log_z;
-}
-
-/// beta(t, y) = log sum exp of the scores of all labellings of positions t+1.. given label y at t.
-inline void log_backward(Scores unary, Tables step, Reads<Label> kind, View<double, 2> beta, View<double> terms) {
-  const auto [T, Y] = unary.shape;
-  for (Index y = 0; y < Y; ++y) beta(T - 1, y) = 0.0;
-  for (Index t = T - 2; t >= 0; --t)
-    for (Index y = 0; y < Y; ++y) {
-      for (Index z = 0; z < Y; ++z) terms(z) = step(kind(t + 1), y, z) + unary(t + 1, z) + beta(t + 1, z);
-      beta(t, y) = log_sum_exp(terms);
-    }
+template <class Place>
+double sum_product(const Chain& chain, const Factors& factors, Place place, const Expectation& out, Memory& memory) {
+  const double log_z = in_probabilities(chain, factors, place, out, memory);
+  return std::isnan(log_z) ? in_logs(chain, place, out, memory) : log_z;
 }
 
 }  // namespace semistruct

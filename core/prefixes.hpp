@@ -50,14 +50,6 @@ struct Track {
   Index hits;
 };
 
-/// The scores of one sequence, less the costs of local rules; first is the number of its first token.
-struct LocalScores {
-  View<double, 2> unary;
-  Tables step;
-  Reads<Label> kind;
-  Index first;
-};
-
 /// A bound on the value of labellings, and the labels of those that are worth looking at.
 struct Bound {
   View<double> multiplier;  // (Y,) paid for every start of a block
@@ -87,12 +79,14 @@ struct Prefixes {
   }
 };
 
-/// What it costs that one more term of the group of g is out of range besides those before `end`.
-inline double one_more(Reads<Term> terms, View<Count> row, Index g, Index end) {
+/// What term g costs for being above its range, besides the terms of its group before `end` that are.
+inline double cost_above(Reads<Term> terms, View<Count> row, Index g, Index end, Index n_tokens) {
+  const Term& term = terms(g);
+  if (term.group == ALONE) return term.excess(row(g), n_tokens, true);
+  if (row(g) <= term.high) return 0.0;
   Index others = 0;
-  for (Index h = 0; h < end; ++h)
-    others += h != g && terms(h).group == terms(g).group && row(h) > terms(h).high;
-  return terms(g).weight * (terms(g).power == 2 ? 2.0 * static_cast<double>(others) + 1.0 : 1.0);
+  for (Index h = 0; h < end; ++h) others += h != g && terms(h).group == term.group && row(h) > terms(h).high;
+  return term.weight * (term.power == 2 ? 2.0 * static_cast<double>(others) + 1.0 : 1.0);
 }
 
 /// What it costs that `condition` happens for the first time: terms that needed it matter, those it bars do not.
@@ -100,15 +94,10 @@ inline double decide(Reads<Term> terms, View<Count> row, Index condition, Index 
   double cost = 0.0;
   for (Index g = 0; g < terms.size(); ++g) {
     const Term& term = terms(g);
-    if (term.bars == condition) {
-      row(g) = 0;
-    } else if (term.needs == condition && term.bars < 0) {
-      if (term.group == ALONE)
-        cost += term.excess(row(g), n_tokens, true);
-      else if (row(g) > term.high)
-        cost += one_more(terms, row, g, g);
-      row(g) = static_cast<Count>(std::min<Index>(row(g), term.cap));
-    }
+    if (term.bars == condition) row(g) = 0;
+    if (term.needs != condition || term.bars >= 0) continue;
+    cost += cost_above(terms, row, g, g, n_tokens);
+    row(g) = static_cast<Count>(std::min<Index>(row(g), term.cap));
   }
   return cost;
 }
@@ -117,24 +106,18 @@ inline double decide(Reads<Term> terms, View<Count> row, Index condition, Index 
 inline double cost_at_end(Reads<Term> terms, View<Count> row, Index n_tokens) {
   double cost = 0.0;
   for (Index g = 0; g < terms.size(); ++g) {
-    const Term& term = terms(g);
-    if (!term.matters(row)) continue;
-    cost += term.excess(row(g), n_tokens, false);
-    if (term.bars < 0) continue;
-    if (term.group == ALONE)
-      cost += term.excess(row(g), n_tokens, true);
-    else if (row(g) > term.high)
-      cost += one_more(terms, row, g, g);
+    if (!terms(g).matters(row)) continue;
+    cost += terms(g).excess(row(g), n_tokens, false);
+    if (terms(g).bars >= 0) cost += cost_above(terms, row, g, g, n_tokens);
   }
   return cost;
 }
 
 /// Enter label z at t, after a block of `run` tokens of y, into the row of a prefix; returns what that costs.
-inline double advance(const Track& track, const LocalScores& scores, Index t, Index y, Index run, Index z,
-                      View<Count> row) {
-  const Index T = scores.unary.size(), G = track.terms.size();
+inline double advance(const Track& track, const Chain& chain, Index t, Index y, Index run, Index z, View<Count> row) {
+  const Index T = chain.size(), G = track.terms.size();
   double cost = 0.0;
-  happens(track.events, scores.first + t, t == T - 1, y, run, z, row.slice(G, row.size()), [&](Index g) {
+  happens(track.events, chain.first + t, t == T - 1, y, run, z, row.slice(G, row.size()), [&](Index g) {
     const Term& term = track.terms(g);
     const Count before = row(g), count = before + 1;
     const Count capped = static_cast<Count>(std::min<Index>(count, term.cap));
@@ -151,7 +134,7 @@ inline double advance(const Track& track, const LocalScores& scores, Index t, In
     else if (term.group == ALONE)
       cost += term.excess(count, T, true) - term.excess(before, T, true);
     else if (before <= term.high && term.high < count)  // one more term of its group is out of range
-      cost += one_more(track.terms, row, g, G);
+      cost += cost_above(track.terms, row, g, G, T);
   });
   if (track.events.mark(z) >= 0) row(G + track.events.mark(z)) = 1;
   if (t == T - 1) cost += cost_at_end(track.terms, row, T);
@@ -159,13 +142,14 @@ inline double advance(const Track& track, const LocalScores& scores, Index t, In
 }
 
 /// What the tracked terms cost for a whole labelling.
-inline double tracked_cost(const Track& track, const LocalScores& scores, Reads<Label> path, Room<Count>& room) {
-  View<Count> row = room.filled(0, track.size);
+inline double tracked_cost(const Track& track, const Chain& chain, Reads<Label> path, Memory& memory) {
+  const Memory::Scope scope(memory);
+  const View<Count> row = memory.filled<Count>(0, track.size);
   double cost = 0.0;
-  Index run = 0, before = scores.unary.shape[1];
+  Index run = 0, before = chain.n_labels();
   for (Index t = 0; t < path.size(); ++t) {
     const Index z = path(t);
-    cost += advance(track, scores, t, before, run, z, row);
+    cost += advance(track, chain, t, before, run, z, row);
     run = z == before ? run + 1 : 1;
     before = z;
   }
@@ -181,24 +165,9 @@ inline double credit(Reads<double> multiplier, Reads<Limit> limits) {
   return total;
 }
 
-/// The value with `rank` larger ones among the first n of work (Hoare's selection, which reorders them).
+/// The value with `rank` larger ones among the first n of work, which are reordered.
 inline double nth_largest(View<double> work, Index n, Index rank) {
-  Index low = 0, high = n - 1;
-  while (low < high) {
-    const double pivot = work((low + high) / 2);
-    Index i = low, j = high;
-    while (i <= j) {
-      while (work(i) > pivot) ++i;
-      while (work(j) < pivot) --j;
-      if (i <= j) std::swap(work(i++), work(j--));
-    }
-    if (rank <= j)
-      high = j;
-    else if (rank >= i)
-      low = i;
-    else
-      break;
-  }
+  std::nth_element(work.begin(), work.begin() + rank, work.begin() + n, std::greater<>());
   return work(rank);
 }
 
@@ -305,11 +274,11 @@ struct Extended {
   double score, rest, due;
 };
 
-inline Extended extend(const Prefix& prefix, View<Count> row, const LocalScores& scores, const Bound& bound,
+inline Extended extend(const Prefix& prefix, View<Count> row, const Chain& chain, const Bound& bound,
                        const Track& track, Index t, Index z) {
   const Limit& limit = track.limits(z);
-  Extended out{prefix.score + scores.unary(t, z), prefix.rest + bound.ahead(t, z), 0.0};
-  if (t > 0) out.score += scores.step(scores.kind(t), prefix.label, z);
+  Extended out{prefix.score + chain.unary(t, z), prefix.rest + bound.ahead(t, z), 0.0};
+  if (t > 0) out.score += chain.step(chain.kind(t), prefix.label, z);
   if (prefix.label == z) return out;
   const Index blocks = limit.term >= 0 ? row(limit.term) : 0;
   const double multiplier = bound.multiplier(z);
@@ -356,30 +325,17 @@ struct Beam {
   }
 };
 
-/// Memory for beams.
-struct BeamRoom {
-  Room<Prefix> old_state, state;
-  Room<Count, 2> old_rows, rows;
-  Room<std::int32_t, 3> trace;
-  Room<double> spare;
-  Room<Index> head, following, last;
-  Room<Matter> matter;
-
-  /// A beam with the empty prefix.
-  Beam begin(const LocalScores& scores, const Bound& bound, const Track& track, Index width) {
-    const auto [T, Y] = scores.unary.shape;
-    Index most = 0;
-    for (Index n : bound.many) most = std::max(most, n);
-    const Index room = width * most;
-    Beam beam{{old_state.of(width), old_rows.of(width, track.size)},
-              {state.of(room), rows.of(room, track.size)},
-              trace.of(T, 2, width),
-              spare.of(room),
-              1};
-    beam.old.state(0) = {0.0, credit(bound.multiplier, track.limits), 0, Y, 0};
-    fill<Count>(beam.old.rows.row(0), 0);
-    return beam;
-  }
-};
+/// A beam with the empty prefix.
+inline Beam begin_beam(const Chain& chain, const Bound& bound, const Track& track, Index width, Memory& memory) {
+  const Index room = width * *std::max_element(bound.many.begin(), bound.many.end());
+  const Beam beam{{memory.of<Prefix>(width), memory.of<Count>(width, track.size)},
+                  {memory.of<Prefix>(room), memory.of<Count>(room, track.size)},
+                  memory.of<std::int32_t>(chain.size(), 2, width),
+                  memory.of<double>(room),
+                  1};
+  beam.old.state(0) = {0.0, credit(bound.multiplier, track.limits), 0, chain.n_labels(), 0};
+  fill<Count>(beam.old.rows.row(0), 0);
+  return beam;
+}
 
 }  // namespace semistruct

@@ -8,6 +8,9 @@
 //
 // over a box: few variables, and every value costs a forward-backward pass.  Prices of corpus rules are the same for
 // all sequences and are part of the scores already (`Costs`).  T tokens, Y labels, K terms of rules, J rows.
+//
+// Of a count c(y), the sum of costs over a labelling, there are also the covariances with labels and steps: with the
+// chain as a Markov chain, E[c | y_t] is the sum of what is expected of c before and after t, each by one recursion.
 #pragma once
 #include "bfgs.hpp"
 #include "events.hpp"
@@ -47,113 +50,48 @@ struct Problem {
 
 /// The scores of one sequence.  Steps of one kind and one class (in `Events`) are a group, and share a table.
 struct Lattice {
-  Index first;            // number of its first token
-  View<double, 2> unary;  // (T, Y)
-  View<Index> group;      // (T,) of the step into a position
+  Chain chain;            // whose kinds are the groups
+  View<double, 3> step;   // (G, Y, Y) its tables
   View<Index> kind, cls;  // (G,)
-  View<double, 3> step;   // (G, Y, Y)
 
-  Index n_groups() const { return step.shape[0]; }
+  Index n_groups() const { return kind.size(); }
 };
 
-/// Memory for one lattice after the other.
-class LatticeRoom {
- public:
-  /// The lattice of sequence i, which holds until the next call.
-  Lattice of(const Field& field, Index i) {
-    const Scorer& scorer = field.scorer;
-    const Costs& costs = field.costs;
-    const Index a = scorer.offsets(i), T = scorer.offsets(i + 1) - a, Y = scorer.n_labels();
-    View<double, 2> unary = unary_.of(T, Y);
-    scores_of(scorer, i, field.known, unary);
-    for (Index t = 0; t < T; ++t) {
-      const Index cls = costs.token_class(a + t);
-      for (Index y = 0; y < Y; ++y) unary(t, y) = field.scale * (unary(t, y) - costs.token(cls, y));
-    }
-    for (Index y = 0; y < Y; ++y) unary(0, y) -= field.scale * costs.step(costs.step_class(a), Y, y);
-
-    const Index n_classes = costs.step.shape[0];
-    View<Index> seen = seen_.filled(-1, scorer.step.shape[0] * n_classes);
-    View<Index> group = group_.filled(0, T), kind = kind_.of(T), cls = class_.of(T);
-    Index G = 0;
-    for (Index t = 1; t < T; ++t) {
-      kind(G) = scorer.kind(a + t), cls(G) = costs.step_class(a + t);
-      Index& number = seen(kind(G) * n_classes + cls(G));
-      if (number < 0) number = G++;
-      group(t) = number;
-    }
-    View<double, 3> step = step_.of(G, Y, Y);
-    for (Index g = 0; g < G; ++g)
-      for (Index y = 0; y < Y; ++y)
-        for (Index z = 0; z < Y; ++z)
-          step(g, y, z) = field.scale * (scorer.step(kind(g), y, z) - costs.step(cls(g), y, z));
-    return {a, unary, group, kind.slice(0, G), cls.slice(0, G), step};
+/// The lattice of sequence i.
+inline Lattice lattice_of(const Field& field, Index i, Memory& memory) {
+  const Scorer& scorer = field.scorer;
+  const Costs& costs = field.costs;
+  const Chain model = chain_of(scorer, i, field.known, memory);
+  const auto [T, Y] = model.unary.shape;
+  const Index a = model.first, n_classes = costs.step.shape[0];
+  for (Index t = 0; t < T; ++t) {
+    const Index cls = costs.token_class(a + t);
+    for (Index y = 0; y < Y; ++y) model.unary(t, y) = field.scale * (model.unary(t, y) - costs.token(cls, y));
   }
+  for (Index y = 0; y < Y; ++y) model.unary(0, y) -= field.scale * costs.step(costs.step_class(a), Y, y);
 
- private:
-  Room<double, 2> unary_;
-  Room<double, 3> step_;
-  Room<Index> group_, kind_, class_, seen_;
-};
-
-/// Memory for the factors of one lattice after the other.
-class FactorRoom {
- public:
-  View<double, 3> factor, back;
-  View<double> top;
-
-  Factors of(Tables step) {
-    const auto [G, Y, Z] = step.shape;
-    factor = factor_.of(G, Y, Z), back = back_.of(G, Y, Z), top = top_.of(G);
-    factors_of(step, factor, back, top);
-    return {factor, back, top};
+  const View<Label> seen = memory.filled<Label>(-1, scorer.step.shape[0] * n_classes);
+  const View<Label> group = memory.filled<Label>(0, T);
+  const View<Index> kind = memory.of<Index>(T), cls = memory.of<Index>(T);
+  Label G = 0;
+  for (Index t = 1; t < T; ++t) {
+    kind(G) = model.kind(t), cls(G) = costs.step_class(a + t);
+    Label& number = seen(kind(G) * n_classes + cls(G));
+    if (number < 0) number = G++;
+    group(t) = number;
   }
-
- private:
-  Room<double, 3> factor_, back_;
-  Room<double> top_;
-};
+  const View<double, 3> step = memory.of<double>(G, Y, Y);
+  for (Index g = 0; g < G; ++g)
+    for (Index y = 0; y < Y; ++y)
+      for (Index z = 0; z < Y; ++z)
+        step(g, y, z) = field.scale * (scorer.step(kind(g), y, z) - costs.step(cls(g), y, z));
+  return {{a, model.unary, step, group}, step, kind.slice(0, G), cls.slice(0, G)};
+}
 
 /// An event of a term in an array: at(t, y) of a token, at(g, y, z) of a step, as if the array had one axis.
 struct LatticeEvent {
-  std::int32_t term, at, turned;  // turned: at(g, z, y)
-  double before;                  // what is in the array if the event has no price
-};
-
-/// The events that labels and steps of a lattice can have.
-class LatticeEvents {
- public:
-  View<LatticeEvent> tokens, steps;
-
-  void find(const Lattice& lattice, const Events& events) {
-    const auto [T, Y] = lattice.unary.shape;
-    const Index start = events.cell_of_steps(events.step_class(lattice.first)) + Y * Y;
-    const auto size = [&](Index cell, Index n) { return events.ptr(cell + n) - events.ptr(cell); };
-    Index n_tokens = size(start, Y), n_steps = 0;
-    for (Index t = 0; t < T; ++t) n_tokens += size(events.cell_of_token(lattice.first + t), Y);
-    for (Index cls : lattice.cls) n_steps += size(events.cell_of_steps(cls), Y * Y);
-    tokens = tokens_.of(n_tokens), steps = steps_.of(n_steps);
-
-    LatticeEvent* next = tokens.begin();
-    const auto enter = [&](Index cell, Index at, Index turned) {
-      events.each(cell, [&](const Entry& e) {
-        next->term = static_cast<std::int32_t>(e.term);
-        next->at = static_cast<std::int32_t>(at), next->turned = static_cast<std::int32_t>(turned);
-        ++next;
-      });
-    };
-    for (Index t = 0; t < T; ++t)
-      for (Index y = 0; y < Y; ++y) enter(events.cell_of_token(lattice.first + t) + y, t * Y + y, 0);
-    for (Index y = 0; y < Y; ++y) enter(start + y, y, 0);
-    next = steps.begin();
-    for (Index g = 0; g < lattice.n_groups(); ++g)
-      for (Index y = 0; y < Y; ++y)
-        for (Index z = 0; z < Y; ++z)
-          enter(events.cell_of_steps(lattice.cls(g)) + y * Y + z, (g * Y + y) * Y + z, (g * Y + z) * Y + y);
-  }
-
- private:
-  Room<LatticeEvent> tokens_, steps_;
+  Index term, at, turned;  // turned: at(g, z, y)
+  double before;           // what is in the array if the event has no price
 };
 
 /// What is expected of one sequence: labels and steps (by groups), and counts (K,) of all terms.
@@ -166,113 +104,77 @@ struct Expected {
 /// A lattice whose events have prices, one set of them after the other.
 class PricedLattice {
  public:
-  /// Take a lattice, which must hold as long as it is used.
-  void take(const Lattice& lattice, const Events& events) {
-    lattice_ = lattice;
-    events_.find(lattice, events);
-    unary_ = copied(lattice.unary, unary_room_.of(lattice.unary.shape[0], lattice.unary.shape[1]));
-    for (LatticeEvent& e : events_.tokens) e.before = unary_.data[e.at];
-  }
-
-  /// Get ready for `expect`.
-  void make_factors() {
-    factors_.of(lattice_.step);
-    for (LatticeEvent& e : events_.steps) e.before = factors_.factor.data[e.at];
+  PricedLattice(const Lattice& lattice, const Events& events, double scale, Memory& memory)
+      : lattice_(lattice), chain_(lattice.chain), scale_(scale), memory_(memory) {
+    const auto [T, Y] = chain_.unary.shape;
+    const Index G = lattice.n_groups(), start = events.cell_of_steps(events.step_class(chain_.first)) + Y * Y;
+    chain_.unary = memory.of<double>(T, Y);
+    std::copy(lattice.chain.unary.begin(), lattice.chain.unary.end(), chain_.unary.begin());
+    factor_ = memory.of<double>(G, Y, Y), back_ = memory.of<double>(G, Y, Y), top_ = memory.of<double>(G);
+    factors_of(lattice.step, factor_, back_, top_);
+    const auto enter = [&](std::vector<LatticeEvent>& list, Index cell, Index at, Index turned, const double* before) {
+      events.each(cell, [&](const Entry& e) { list.push_back({e.term, at, turned, before[at]}); });
+    };
+    for (Index t = 0; t < T; ++t)
+      for (Index y = 0; y < Y; ++y)
+        enter(tokens_, events.cell_of_token(chain_.first + t) + y, t * Y + y, 0, chain_.unary.data);
+    for (Index y = 0; y < Y; ++y) enter(tokens_, start + y, y, 0, chain_.unary.data);
+    for (Index g = 0; g < G; ++g)
+      for (Index y = 0; y < Y; ++y)
+        for (Index z = 0; z < Y; ++z)
+          enter(steps_, events.cell_of_steps(lattice.cls(g)) + y * Y + z, (g * Y + y) * Y + z, (g * Y + z) * Y + y,
+                factor_.data);
   }
 
   /// log Z if every event of term k costs price(k) more; writes what is expected.
-  double expect(Reads<double> price, double scale, const Expected& out) {
-    price_labels(price, scale);
-    price_factors(price, scale);
-    const Expectation own{out.marginal, out.steps};
+  double expect(Reads<double> price, const Expected& out) {
+    const Memory::Scope scope(memory_);
+    const auto group = [&](Index t) { return chain_.kind(t); };
     std::fill(out.steps.begin(), out.steps.end(), 0.0);
-    const View<Index> group = lattice_.group;
-    double log_z = in_probabilities(unary_, {factors_.factor, factors_.back, factors_.top}, group, group, own, sums_);
-    if (std::isnan(log_z)) log_z = in_logs(unary_, priced_steps(price, scale), group, group, own, sums_);
+    price_labels(price);
+    price_factors(price);
+    double log_z = in_probabilities(chain_, {factor_, back_, top_}, group, {out.marginal, out.steps}, memory_);
+    if (std::isnan(log_z)) log_z = in_logs(with_steps(price), group, {out.marginal, out.steps}, memory_);
     fill(out.counts, 0.0);
-    for (const LatticeEvent& e : events_.tokens) out.counts(e.term) += out.marginal.data[e.at];
-    for (const LatticeEvent& e : events_.steps) out.counts(e.term) += out.steps.data[e.at];
+    for (const LatticeEvent& e : tokens_) out.counts(e.term) += out.marginal.data[e.at];
+    for (const LatticeEvent& e : steps_) out.counts(e.term) += out.steps.data[e.at];
     return log_z;
   }
 
   /// The most probable labelling at these prices.
-  void best(Reads<double> price, double scale, View<Label> labels) {
-    price_labels(price, scale);
-    View<double, 2> room = best_room_.of(unary_.shape[0], unary_.shape[1]);
-    viterbi(unary_, priced_steps(price, scale), lattice_.group, room, labels);
+  void best(Reads<double> price, View<Label> labels) {
+    price_labels(price);
+    viterbi(with_steps(price), memory_.of<double>(chain_.size(), chain_.n_labels()), labels);
   }
 
  private:
-  template <class From, class To>
-  static To copied(From from, To to) {
-    std::copy(from.begin(), from.end(), to.begin());
-    return to;
+  void price_labels(Reads<double> price) {
+    for (const LatticeEvent& e : tokens_) chain_.unary.data[e.at] = e.before;
+    for (const LatticeEvent& e : tokens_) chain_.unary.data[e.at] -= scale_ * price(e.term);
   }
-  void price_labels(Reads<double> price, double scale) {
-    for (const LatticeEvent& e : events_.tokens) unary_.data[e.at] = e.before;
-    for (const LatticeEvent& e : events_.tokens) unary_.data[e.at] -= scale * price(e.term);
+  void price_factors(Reads<double> price) {
+    const View<double> much = memory_.of<double>(price.size());
+    for (Index k = 0; k < price.size(); ++k) much(k) = price(k) != 0.0 ? std::exp(-scale_ * price(k)) : 1.0;
+    for (const LatticeEvent& e : steps_) factor_.data[e.at] = e.before;
+    for (const LatticeEvent& e : steps_) factor_.data[e.at] *= much(e.term);
+    for (const LatticeEvent& e : steps_) back_.data[e.turned] = factor_.data[e.at];
   }
-  void price_factors(Reads<double> price, double scale) {
-    View<double> much = much_room_.of(price.size());
-    for (Index k = 0; k < price.size(); ++k) much(k) = price(k) != 0.0 ? std::exp(-scale * price(k)) : 1.0;
-    double *factor = factors_.factor.data, *back = factors_.back.data;
-    for (const LatticeEvent& e : events_.steps) factor[e.at] = e.before;
-    for (const LatticeEvent& e : events_.steps) factor[e.at] *= much(e.term);
-    for (const LatticeEvent& e : events_.steps) back[e.turned] = factor[e.at];
-  }
-  Tables priced_steps(Reads<double> price, double scale) {
+  /// The chain with prices of steps, too.
+  Chain with_steps(Reads<double> price) {
     const auto [G, Y, Z] = lattice_.step.shape;
-    View<double, 3> step = copied(lattice_.step, step_room_.of(G, Y, Z));
-    for (const LatticeEvent& e : events_.steps) step.data[e.at] -= scale * price(e.term);
-    return step;
+    const View<double, 3> step = memory_.of<double>(G, Y, Z);
+    std::copy(lattice_.step.begin(), lattice_.step.end(), step.begin());
+    for (const LatticeEvent& e : steps_) step.data[e.at] -= scale_ * price(e.term);
+    return {chain_.first, chain_.unary, step, chain_.kind};
   }
 
-  Lattice lattice_;
-  LatticeEvents events_;
-  View<double, 2> unary_;
-  FactorRoom factors_;
-  Room<double, 2> unary_room_, best_room_;
-  Room<double, 3> step_room_;
-  Room<double> much_room_;
-  SumRoom sums_;
-};
-
-struct Solved {
-  double value, log_z, residual;
-};
-
-/// Solves for the multipliers of one sequence after the other.
-class SequenceSolver {
- public:
-  explicit SequenceSolver(const Problem& problem) : problem_(problem) {}
-
-  /// Move the multipliers x of sequence i to the minimum of f.
-  Solved solve(const Lattice& lattice, Index i, View<double> x, const Expected& out) {
-    const InstanceRows& rows = problem_.rows;
-    View<double> price = price_room_.of(out.counts.size());
-    double log_z = 0.0;
-    const auto f = [&](Reads<double> at, View<double> gradient) {
-      fill(price, 0.0);
-      rows.add_prices(i, at, price);
-      log_z = priced_.expect(price, problem_.scale, out);
-      double value = log_z / problem_.scale;
-      for (Index j = 0; j < at.size(); ++j) {
-        value += rows.bound(j) * at(j) + 0.5 * rows.slack(j) * at(j) * at(j);
-        gradient(j) = rows.bound(j) + rows.slack(j) * at(j) - rows.factor(i, j) * out.counts(rows.term(j));
-      }
-      return value;
-    };
-    priced_.take(lattice, problem_.events);
-    priced_.make_factors();
-    const Minimum found = minimise(f, {rows.low, rows.high}, problem_.tol, problem_.rounds, x, bfgs_);
-    return {found.value, log_z, found.residual};
-  }
-
- private:
-  const Problem& problem_;
-  PricedLattice priced_;
-  BfgsRoom bfgs_;
-  Room<double> price_room_;
+  const Lattice& lattice_;
+  Chain chain_;
+  double scale_;
+  Memory& memory_;
+  std::vector<LatticeEvent> tokens_, steps_;
+  View<double, 3> factor_, back_;
+  View<double> top_;
 };
 
 /// What is known of all sequences after projection.
@@ -298,43 +200,100 @@ double mean_of(View<double, N> score, View<double, N> p, double total) {
 }
 
 /// Solve for the multipliers of each sequence, from where they are, and write what is expected then.
-inline void project_sequences(Reads<Index> pieces, Reads<Index> bounds, const Field& field, const Problem& problem,
+inline void project_sequences(const Which& pieces, Reads<Index> bounds, const Field& field, const Problem& problem,
                               Reads<double> weight, const Projected& found) {
   const InstanceRows& rows = problem.rows;
   const Index Y = field.scorer.n_labels();
-  LatticeRoom lattices;
-  SequenceSolver solver(problem);
-  Room<double, 3> steps_room;
-  for (Index p : pieces)
-    for (Index i = bounds(p); i < bounds(p + 1); ++i) {
-      const Lattice lattice = lattices.of(field, i);
-      const View<double> x = found.multiplier.row(i), counts = found.expected.row(i);
-      View<double, 2> marginal = found.marginal.slice(lattice.first, lattice.first + lattice.group.size());
-      View<double, 3> steps = steps_room.of(lattice.n_groups(), Y, Y);
-      const Solved solved = solver.solve(lattice, i, x, {marginal, steps, counts});
-      found.value(i) = solved.value, found.residual(i) = solved.residual;
-      found.entropy(i) = solved.log_z - mean_of(lattice.step, steps, mean_of(lattice.unary, marginal, 0.0));
-      for (Index j = 0; j < rows.size(); ++j)
-        found.entropy(i) += field.scale * rows.factor(i, j) * x(j) * counts(rows.term(j));
-      for (Index g = 0; g < lattice.n_groups(); ++g)
-        for (Index y = 0; y < Y; ++y)
-          for (Index z = 0; z < Y; ++z) found.steps(p, lattice.kind(g), y, z) += weight(i) * steps(g, y, z);
-    }
+  pieces.each(bounds, [&](Index p, Index i, Memory& memory) {
+    const Lattice lattice = lattice_of(field, i, memory);
+    PricedLattice priced(lattice, problem.events, problem.scale, memory);
+    const View<double> x = found.multiplier.row(i), counts = found.expected.row(i);
+    const View<double> price = memory.of<double>(counts.size());
+    const View<double, 2> marginal = lattice.chain.part(found.marginal);
+    const View<double, 3> steps = memory.of<double>(lattice.n_groups(), Y, Y);
+    double log_z = 0.0;
+    const auto f = [&](Reads<double> at, View<double> gradient) {
+      fill(price, 0.0);
+      rows.add_prices(i, at, price);
+      log_z = priced.expect(price, {marginal, steps, counts});
+      double value = log_z / problem.scale;
+      for (Index j = 0; j < at.size(); ++j) {
+        value += rows.bound(j) * at(j) + 0.5 * rows.slack(j) * at(j) * at(j);
+        gradient(j) = rows.bound(j) + rows.slack(j) * at(j) - rows.factor(i, j) * counts(rows.term(j));
+      }
+      return value;
+    };
+    const Minimum least = minimise(f, {rows.low, rows.high}, problem.tol, problem.rounds, x, memory);
+    found.value(i) = least.value, found.residual(i) = least.residual;
+    found.entropy(i) = log_z - mean_of(lattice.step, steps, mean_of(lattice.chain.unary, marginal, 0.0));
+    for (Index j = 0; j < rows.size(); ++j)
+      found.entropy(i) += field.scale * rows.factor(i, j) * x(j) * counts(rows.term(j));
+    for (Index g = 0; g < lattice.n_groups(); ++g)
+      for (Index y = 0; y < Y; ++y)
+        for (Index z = 0; z < Y; ++z) found.steps(p, lattice.kind(g), y, z) += weight(i) * steps(g, y, z);
+  });
 }
 
 /// The most probable labelling of every projected sequence; multiplier (n, J), labels (n_tokens,).
-inline void best_sequences(Reads<Index> which, const Field& field, const Problem& problem,
+inline void best_sequences(const Which& which, const Field& field, const Problem& problem,
                            View<const double, 2> multiplier, Index n_terms, View<Label> labels) {
-  LatticeRoom lattices;
-  PricedLattice priced;
-  Room<double> room;
-  for (Index i : which) {
-    const Lattice lattice = lattices.of(field, i);
-    View<double> price = room.filled(0.0, n_terms);
+  which.each([&](Index i, Memory& memory) {
+    const Lattice lattice = lattice_of(field, i, memory);
+    const View<double> price = memory.filled(0.0, n_terms);
     problem.rows.add_prices(i, multiplier.row(i), price);
-    priced.take(lattice, problem.events);
-    priced.best(price, problem.scale, labels.slice(lattice.first, lattice.first + lattice.group.size()));
-  }
+    PricedLattice priced(lattice, problem.events, problem.scale, memory);
+    priced.best(price, lattice.chain.part(labels));
+  });
+}
+
+/// Covariances of a count: marginal (n_tokens, Y): Cov(c, 1[y_t = z]); steps (pieces, kinds, Y, Y): summed over the
+/// steps of each kind.
+inline void covary(const Which& pieces, Reads<Index> bounds, const Field& field, const Costs& costs,
+                   View<double, 2> marginal, View<double, 4> steps) {
+  const Index Y = field.scorer.n_labels();
+  pieces.each(bounds, [&](Index p, Index i, Memory& memory) {
+    const Lattice lattice = lattice_of(field, i, memory);
+    const Index a = lattice.chain.first, T = lattice.chain.size(), G = lattice.n_groups();
+    const View<double, 2> own = marginal.slice(a, a + T);
+    const View<double, 2> before = memory.filled(0.0, T, Y), after = memory.filled(0.0, T, Y);
+    const View<double, 3> pair = memory.filled(0.0, T, Y, Y);  // p(y_{t-1} = y, y_t = z)
+    const View<double, 3> factor = memory.of<double>(G, Y, Y), back = memory.of<double>(G, Y, Y);
+    const View<double> top = memory.of<double>(G);
+    factors_of(lattice.step, factor, back, top);
+    sum_product(lattice.chain, {factor, back, top}, [](Index t) { return t; }, {own, pair}, memory);
+    const auto at_token = [&](Index t) { return costs.token.row(costs.token_class(a + t)); };
+    const auto at_step = [&](Index t) { return costs.step.row(costs.step_class(a + t)); };
+
+    for (Index t = 0; t < T; ++t) {
+      const auto token = at_token(t);
+      const auto step = at_step(t);
+      for (Index y = 0; t > 0 && y < Y; ++y)
+        for (Index z = 0; z < Y; ++z)
+          if (pair(t, y, z) > 0.0 && own(t, z) > 0.0)  // either may underflow
+            before(t, z) += pair(t, y, z) / own(t, z) * (before(t - 1, y) + step(y, z));
+      for (Index z = 0; z < Y; ++z) before(t, z) = t > 0 ? before(t, z) + token(z) : token(z) + step(Y, z);
+    }
+    for (Index t = T - 2; t >= 0; --t) {
+      const auto token = at_token(t + 1);
+      const auto step = at_step(t + 1);
+      for (Index y = 0; y < Y; ++y)
+        for (Index z = 0; z < Y; ++z)
+          if (pair(t + 1, y, z) > 0.0 && own(t, y) > 0.0)
+            after(t, y) += pair(t + 1, y, z) / own(t, y) * (step(y, z) + token(z) + after(t + 1, z));
+    }
+    double mean = 0.0;
+    for (Index z = 0; z < Y; ++z) mean += own(T - 1, z) * before(T - 1, z);
+    for (Index t = T - 1; t >= 0; --t) {
+      const auto token = at_token(t);
+      const auto step = at_step(t);
+      for (Index y = 0; t > 0 && y < Y; ++y) {
+        double* sum = &steps(p, lattice.kind(lattice.chain.kind(t)), y, 0);
+        for (Index z = 0; z < Y; ++z)
+          sum[z] += pair(t, y, z) * (before(t - 1, y) + step(y, z) + (token(z) + after(t, z) - mean));
+      }
+      for (Index z = 0; z < Y; ++z) own(t, z) *= before(t, z) + after(t, z) - mean;
+    }
+  });
 }
 
 }  // namespace semistruct

@@ -5,11 +5,10 @@
 // with the penalties of instance rules and, through running totals, of corpus rules.  loss = 0 leaves the shortfall of
 // the score instead of the slack, which is what decoding under corpus rules needs.
 //
-//   unary, step, kind, y   of one sequence of T tokens and Y labels, as in chain.hpp
-//   alpha(t, z)            best of  loss + score  over labellings of 0..t that end in z
-//   beta(t, z)             ... over labellings of t+1.. given z at t
-//   costs                  of local rules: a part of the penalty that is quickly had, and a bound for moves that need
-//                          not be looked at any further
+//   alpha(t, z)   best of  loss + score  over labellings of 0..t that end in z
+//   beta(t, z)    ... over labellings of t+1.. given z at t
+//   costs         of local rules: a part of the penalty that is quickly had, and a bound for moves that need not be
+//                 looked at any further
 #pragma once
 #include "events.hpp"
 
@@ -42,10 +41,10 @@ struct Price {
   double value, slack, instance, corpus;
 };
 
-inline Price price_of(const Objective& objective, const Ledger& ledger, Index i) {
-  const double slack = ledger.slack(i), instance = ledger.instance(i), corpus = ledger.corpus(0);
-  return {objective.scale(i) * slack + instance + corpus, slack, instance, corpus};
-}
+/// A move: labels y(s) .. y(e-1) become `label`.
+struct Switch {
+  Index s, e, label;
+};
 
 inline bool is_better(double value, double old) { return value < old - LEAST * (1.0 + std::abs(old)); }
 
@@ -57,73 +56,50 @@ inline void add_loss(View<double> scores, Index right, double loss) {
 }
 
 /// Fill alpha(first) .. alpha(last-1) from alpha(first-1).
-inline void extend_alpha(Scores unary, Tables step, Reads<Label> kind, Reads<Label> y, double loss,
-                         View<double, 2> alpha, Index first, Index last) {
+inline void extend_alpha(const Chain& chain, Reads<Label> y, double loss, View<double, 2> alpha, Index first,
+                         Index last) {
   for (Index t = first; t < last; ++t) {
     if (t == 0)
-      copy(unary.row(0), alpha.row(0));
+      copy(chain.unary.row(0), alpha.row(0));
     else
-      step_forward(&alpha(t - 1, 0), &step(kind(t), 0, 0), &unary(t, 0), unary.shape[1], &alpha(t, 0));
+      step_forward(&alpha(t - 1, 0), chain.into(t), &chain.unary(t, 0), chain.n_labels(), &alpha(t, 0));
     add_loss(alpha.row(t), y(t), loss);
   }
 }
 
-/// Fill beta from the last position on.
-inline void fill_beta(Scores unary, Tables step, Reads<Label> kind, Reads<Label> y, double loss, View<double, 2> beta) {
-  max_backward(unary, step, kind, beta, [&](Index t, View<double> scores) { add_loss(scores, y(t), loss); });
-}
-
 /// The part of the score that labels y(s) .. y(e-1) have a say in.
-inline double score_window(Scores unary, Tables step, Reads<Label> kind, Reads<Label> y, Index s, Index e) {
+inline double score_window(const Chain& chain, Reads<Label> y, Index s, Index e) {
   double total = 0.0;
   for (Index t = s; t < std::min(e + 1, y.size()); ++t) {
-    if (t < e) total += unary(t, y(t));
-    if (t > 0) total += step(kind(t), y(t - 1), y(t));
+    if (t < e) total += chain.unary(t, y(t));
+    if (t > 0) total += chain.step(chain.kind(t), y(t - 1), y(t));
   }
   return total;
 }
 
 /// The costs of local rules that labels y(s) .. y(e-1) have a say in.
 inline double cost_window(const Costs& costs, Index first, Reads<Label> y, Index s, Index e) {
-  const Index Y = costs.token.shape[1];
   double total = 0.0;
   for (Index t = s; t < std::min(e + 1, y.size()); ++t) {
     if (t < e) total += costs.token(costs.token_class(first + t), y(t));
-    total += costs.step(costs.step_class(first + t), t > 0 ? y(t - 1) : Y, y(t));
+    total += costs.step(costs.step_class(first + t), t > 0 ? y(t - 1) : costs.token.shape[1], y(t));
   }
   return total;
-}
-
-/// The instance penalty of sequence i and the corpus penalty when the counts of the sequence change so; work (K,).
-inline void penalties(const Objective& objective, const Ledger& ledger, Index i, Reads<double> change,
-                      View<double> work, double& instance, double& corpus) {
-  const Reads<Index> offsets = objective.scorer.offsets;
-  const Index n = offsets.size() - 1;
-  for (Index k = 0; k < change.size(); ++k) work(k) = ledger.counts(i, k) + change(k);
-  const auto T = static_cast<double>(offsets(i + 1) - offsets(i));
-  instance = penalty(objective.targets, objective.instance, work, T, 1.0);
-  corpus = 0.0;
-  if (objective.corpus.empty()) return;
-  for (Index k = 0; k < change.size(); ++k) work(k) = ledger.totals(k) + change(k);
-  corpus = penalty(objective.targets, objective.corpus, work, static_cast<double>(offsets(n)), static_cast<double>(n));
 }
 
 /// change = what the counts gain when y(s) .. y(e-1) become those of `other`; marks (2, Y) is room.
 inline void count_change(const Events& events, Index first, Reads<Label> y, Reads<Label> other, Index s, Index e,
                          View<double> change, View<Index, 2> marks) {
   const Index Y = events.n_labels(), T = y.size();
+  const View<Index> seen = marks.row(0), seen_other = marks.row(1);
   fill(change, 0.0);
-  View<Index> seen = marks.row(0), seen_other = marks.row(1);
   if (events.has_lengths()) {  // of blocks that may reach far beyond the window
     count_window(events, first, y, s, e, -1.0, change, seen);
     count_window(events, first, other, s, e, 1.0, change, seen);
     return;
   }
   fill<Index>(seen, 0);
-  const auto set_mark = [&](View<Index> in, Index label) {
-    if (events.mark(label) >= 0) in(events.mark(label)) = 1;
-  };
-  for (Index t = 0; t < s; ++t) set_mark(seen, y(t));
+  for (Index t = 0; t < s; ++t) events.set_mark(y(t), seen);
   copy(seen, seen_other);
   for (Index t = s; t < T; ++t) {
     if (t > e && equal(seen, seen_other)) break;
@@ -131,110 +107,155 @@ inline void count_change(const Events& events, Index first, Reads<Label> y, Read
     happens(events, first + t, last, t > 0 ? y(t - 1) : Y, 0, y(t), seen, [&](Index k) { change(k) -= 1.0; });
     happens(events, first + t, last, t > 0 ? other(t - 1) : Y, 0, other(t), seen_other,
             [&](Index k) { change(k) += 1.0; });
-    set_mark(seen, y(t));
-    set_mark(seen_other, other(t));
+    events.set_mark(y(t), seen);
+    events.set_mark(other(t), seen_other);
   }
 }
-
-/// Enter an accepted switch.
-inline void accept(const Ledger& ledger, Index i, Reads<double> change, const Price& price) {
-  for (Index k = 0; k < change.size(); ++k) {
-    ledger.counts(i, k) += change(k);
-    ledger.totals(k) += change(k);
-  }
-  ledger.slack(i) = price.slack, ledger.instance(i) = price.instance, ledger.corpus(0) = price.corpus;
-}
-
-/// Memory for switching in one sequence after the other.
-struct SwitchRoom {
-  Room<double, 2> unary, alpha, beta;
-  Room<Index, 2> marks;
-  Room<double> change, best_change, work;
-  Room<Label> other;
-};
 
 /// Slack, counts and instance penalty of every sequence; totals and corpus penalty are the caller's.
-inline void open_ledger(Reads<Index> which, const Objective& objective, Reads<Label> y, const Ledger& ledger) {
-  const Scorer& scorer = objective.scorer;
-  const Index Y = scorer.n_labels();
-  SwitchRoom room;
-  for (Index i : which) {
-    const Index a = scorer.offsets(i), b = scorer.offsets(i + 1);
-    const Reads<Label> kind = scorer.kind.slice(a, b), labels = y.slice(a, b);
-    View<double, 2> unary = room.unary.of(b - a, Y), alpha = room.alpha.of(b - a, Y);
-    token_scores(scorer, scorer.tokens, a, unary);
-    extend_alpha(unary, scorer.step, kind, labels, objective.loss, alpha, 0, b - a);
-    double top = -INF;
-    for (Index z = 0; z < Y; ++z) top = std::max(top, alpha(b - a - 1, z));
-    ledger.slack(i) = std::max(0.0, top - path_score(unary, scorer.step, kind, labels));
-    View<double> counts = ledger.counts.row(i);
+inline void open_ledger(const Which& which, const Objective& objective, Reads<Label> y, const Ledger& ledger) {
+  which.each([&](Index i, Memory& memory) {
+    const Chain chain = chain_of(objective.scorer, i, memory);
+    const auto [T, Y] = chain.unary.shape;
+    const Reads<Label> labels = chain.part(y);
+    const View<double, 2> alpha = memory.of<double>(T, Y);
+    extend_alpha(chain, labels, objective.loss, alpha, 0, T);
+    const View<double> ends = alpha.row(T - 1), counts = ledger.counts.row(i);
+    const double top = *std::max_element(ends.begin(), ends.end());
+    ledger.slack(i) = std::max(0.0, top - path_score(chain, labels));
     fill(counts, 0.0);
-    count_window(objective.events, a, labels, 0, b - a, 1.0, counts, room.marks.of(1, Y).row(0));
-    ledger.instance(i) = penalty(objective.targets, objective.instance, counts, static_cast<double>(b - a), 1.0);
-  }
+    count_window(objective.events, chain.first, labels, 0, T, 1.0, counts, memory.of<Index>(Y));
+    ledger.instance(i) = penalty(objective.targets, objective.instance, counts, static_cast<double>(T), 1.0);
+  });
 }
 
+/// A sequence with its labels y, and the best move that was met; `other` is equal to y but for the window being tried.
+struct Current {
+  const Objective& objective;
+  const Ledger& ledger;
+  Index i;
+  double scale;  // the weight of its slack
+  Chain chain;
+  View<Label> y, other;
+  View<double, 2> alpha, beta;
+  View<double> change, best_change, row;  // (K,)
+  View<Index, 2> marks;
+  View<Label> best_other;
+  Price best{};
+  Switch move{};
+
+  Current(const Objective& objective, const Ledger& ledger, Index i, View<Label> labels, Memory& memory)
+      : objective(objective), ledger(ledger), i(i), scale(objective.scale(i)) {
+    chain = chain_of(objective.scorer, i, memory);
+    const auto [T, Y] = chain.unary.shape;
+    const Index K = ledger.totals.size();
+    y = chain.part(labels), other = memory.of<Label>(T), best_other = memory.of<Label>(T);
+    alpha = memory.of<double>(T, Y), beta = memory.of<double>(T, Y), marks = memory.of<Index>(2, Y);
+    change = memory.of<double>(K), best_change = memory.of<double>(K), row = memory.of<double>(K);
+    copy(y, other);
+  }
+
+  /// Fill beta from the last position on.
+  void fill_beta(Memory& memory) const {
+    const double loss = objective.loss;
+    max_backward(chain, beta, memory, [&](Index t, View<double> scores) { add_loss(scores, y(t), loss); });
+  }
+
+  /// No move has been met yet.
+  void start() {
+    const double slack = ledger.slack(i), instance = ledger.instance(i), corpus = ledger.corpus(0);
+    best = {scale * slack + instance + corpus, slack, instance, corpus};
+    move.e = 0;
+  }
+
+  /// Penalties, instance and corpus, when the counts of the sequence change by `change`.
+  Price penalties() const {
+    const Reads<Index> offsets = objective.scorer.offsets;
+    const double n_tokens = static_cast<double>(offsets(offsets.size() - 1));
+    Price price{};
+    for (Index k = 0; k < change.size(); ++k) row(k) = ledger.counts(i, k) + change(k);
+    price.instance = penalty(objective.targets, objective.instance, row, static_cast<double>(y.size()), 1.0);
+    if (objective.corpus.empty()) return price;
+    for (Index k = 0; k < change.size(); ++k) row(k) = ledger.totals(k) + change(k);
+    price.corpus = penalty(objective.targets, objective.corpus, row, n_tokens, static_cast<double>(offsets.size() - 1));
+    return price;
+  }
+
+  /// Take the move whose labels are in `other` for the best one if it is better.
+  ///
+  ///   least     a lower bound on the slack's part of its value and on the costs of local rules
+  ///   slack_of  slack_of() is its slack
+  template <class Slack>
+  void consider(const Switch& tried, double least, Slack slack_of) {
+    count_change(objective.events, chain.first, y, other, tried.s, tried.e, change, marks);
+    Price price = penalties();
+    if (!is_better(std::max(least, price.instance) + price.corpus, best.value)) return;
+    price.slack = slack_of();
+    price.value = scale * price.slack + price.instance + price.corpus;
+    if (!is_better(price.value, best.value)) return;
+    best = price, move = tried;
+    copy(change, best_change);
+    copy(other.slice(tried.s, tried.e), best_other.slice(tried.s, tried.e));
+  }
+
+  /// Make the best move, if one was met; returns whether it was.
+  bool accept() {
+    if (move.e == 0) return false;
+    copy(best_other.slice(move.s, move.e), y.slice(move.s, move.e));
+    copy(best_other.slice(move.s, move.e), other.slice(move.s, move.e));
+    for (Index k = 0; k < change.size(); ++k) {
+      ledger.counts(i, k) += best_change(k);
+      ledger.totals(k) += best_change(k);
+    }
+    ledger.slack(i) = best.slack, ledger.instance(i) = best.instance, ledger.corpus(0) = best.corpus;
+    return true;
+  }
+};
+
 /// One pass of single-label switching: at every position the best label, if it is better than the present one.
+/// Steps 9 to 29 of Algorithm 2 of the paper; their numbers stand in the comments.
 ///
 ///   limit   stop after more than so many positions
 ///
 /// Returns the number of accepted switches.
-inline Index switch_tokens(Reads<Index> which, const Objective& objective, Reads<Label> known, Index limit,
+inline Index switch_tokens(const Which& which, const Objective& objective, Reads<Label> known, Index limit,
                            View<Label> y, const Ledger& ledger) {
-  const Scorer& scorer = objective.scorer;
   const Costs& costs = objective.costs;
   const double loss = objective.loss;
-  const Index Y = scorer.n_labels(), K = ledger.totals.size();
-  const Tables step = scorer.step;
-  SwitchRoom room;
-  View<double> change = room.change.of(K), best_change = room.best_change.of(K), work = room.work.of(K);
-  View<Index, 2> marks = room.marks.of(2, Y);
   Index switches = 0, visited = 0;
-  for (Index i : which) {
-    const Index a = scorer.offsets(i), b = scorer.offsets(i + 1), T = b - a;
-    const Reads<Label> kind = scorer.kind.slice(a, b);
-    const double scale = objective.scale(i);
-    View<Label> labels = y.slice(a, b), other = room.other.of(T);
-    View<double, 2> unary = room.unary.of(T, Y), alpha = room.alpha.of(T, Y), beta = room.beta.of(T, Y);
-    token_scores(scorer, scorer.tokens, a, unary);
-    copy(labels, other);
-    double score = path_score(unary, step, kind, labels), local = cost_window(costs, a, labels, 0, T);
-    fill_beta(unary, step, kind, labels, loss, beta);
-    for (Index m = 0; m < T; ++m) {
-      if (visited++ > limit) return switches;
-      extend_alpha(unary, step, kind, labels, loss, alpha, m, m + 1);
-      if (!known.empty() && known(a + m) >= 0) continue;
-      const Index present = labels(m);
-      Index arg = present;
-      Price best = price_of(objective, ledger, i);
-      const double here = score_window(unary, step, kind, labels, m, m + 1);
-      const double cost_here = cost_window(costs, a, labels, m, m + 1);
-      for (Index r = 0; r < Y; ++r) {
+  which.each([&](Index i, Memory& memory) {  // 9, 10
+    Current seq(objective, ledger, i, y, memory);
+    const Chain& chain = seq.chain;
+    const auto [T, Y] = chain.unary.shape;
+    double score = path_score(chain, seq.y), local = cost_window(costs, chain.first, seq.y, 0, T);
+    seq.fill_beta(memory);
+    for (Index m = 0; m < T; ++m) {  // 11
+      if (visited++ > limit) return;  // 24 to 27
+      extend_alpha(chain, seq.y, loss, seq.alpha, m, m + 1);
+      if (!known.empty() && known(chain.first + m) >= 0) continue;
+      const Label present = seq.y(m);
+      const double here = score_window(chain, seq.y, m, m + 1);
+      const double cost_here = cost_window(costs, chain.first, seq.y, m, m + 1);
+      seq.start();  // 12
+      for (Index r = 0; r < Y; ++r) {  // 13
         if (r == present) continue;
-        other(m) = static_cast<Label>(r);
-        double top = -INF;
+        seq.other(m) = static_cast<Label>(r);  // 14
+        double top = -INF;  // 16, 17: the score of the violator, by max-marginals
         for (Index z = 0; z < Y; ++z)
-          top = std::max(top, alpha(m, z) + beta(m, z) + ((z == present ? loss : 0.0) - (z == r ? loss : 0.0)));
-        const double there = score_window(unary, step, kind, other, m, m + 1);
-        Price price{0.0, std::max(0.0, top - score - there + here), 0.0, 0.0};
-        const double least = scale * price.slack + local + cost_window(costs, a, other, m, m + 1) - cost_here;
-        if (!is_better(least, best.value)) continue;
-        count_change(objective.events, a, labels, other, m, m + 1, change, marks);
-        penalties(objective, ledger, i, change, work, price.instance, price.corpus);
-        price.value = scale * price.slack + price.instance + price.corpus;
-        if (!is_better(price.value, best.value)) continue;
-        best = price, arg = r;
-        copy(change, best_change);
+          top = std::max(top, seq.alpha(m, z) + seq.beta(m, z) + ((z == present ? loss : 0.0) - (z == r ? loss : 0.0)));
+        const double slack = std::max(0.0, top - score - score_window(chain, seq.other, m, m + 1) + here);
+        const double cost_there = cost_window(costs, chain.first, seq.other, m, m + 1);
+        const double least = seq.scale * slack + local + cost_there - cost_here;
+        // 15, 18 to 21
+        if (is_better(least, seq.best.value)) seq.consider({m, m + 1, r}, least, [&] { return slack; });
       }
-      other(m) = static_cast<Label>(arg);
-      if (arg == present) continue;
-      labels(m) = static_cast<Label>(arg);
-      accept(ledger, i, best_change, best);
-      score = path_score(unary, step, kind, labels), local = cost_window(costs, a, labels, 0, T);
-      extend_alpha(unary, step, kind, labels, loss, alpha, m, m + 1);
+      seq.other(m) = present;
+      if (!seq.accept()) continue;  // 23
+      score = path_score(chain, seq.y), local = cost_window(costs, chain.first, seq.y, 0, T);
+      extend_alpha(chain, seq.y, loss, seq.alpha, m, m + 1);
       ++switches;
     }
-  }
+  });
   return switches;
 }
 

@@ -3,6 +3,7 @@
 // A view is a pointer and a shape, last axis contiguous and first axis slowest.  Element access is checked where
 // SEMISTRUCT_CHECKED is defined, and free otherwise.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -90,31 +91,53 @@ struct View {
 template <class T>
 using Reads = View<const T, 1>;
 
-/// Memory for an array, used again and again: what `of` gives holds until the next call.
-template <class T, std::size_t N = 1>
-class Room {
+/// Memory for arrays that are needed for a while; the end of a Scope gives back what was taken since it began.
+class Memory {
  public:
+  class Scope {
+   public:
+    explicit Scope(Memory& memory) : memory_(memory), block_(memory.block_), used_(memory.used_) {}
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+    ~Scope() { memory_.block_ = block_, memory_.used_ = used_; }
+
+   private:
+    Memory& memory_;
+    std::size_t block_, used_;
+  };
+
   /// An array of this shape with any content.
-  template <class... Size>
-  View<T, N> of(Size... size) {
-    static_assert(sizeof...(Size) == N, "one size per axis");
-    const std::array<Index, N> shape{static_cast<Index>(size)...};
-    std::size_t total = 1;
-    for (Index n : shape) total *= static_cast<std::size_t>(n);
-    if (store_.size() < total) store_.resize(total);
-    return {store_.data(), shape};
+  template <class T, class... Size>
+  View<T, sizeof...(Size)> of(Size... size) {
+    static_assert(std::is_trivially_copyable_v<T>, "arrays hold plain data");
+    const std::array<Index, sizeof...(Size)> shape{static_cast<Index>(size)...};
+    std::size_t bytes = sizeof(T);
+    for (Index n : shape) bytes *= static_cast<std::size_t>(n);
+    return {static_cast<T*>(take(bytes)), shape};
   }
 
   /// An array of this shape filled with a value.
-  template <class... Size>
-  View<T, N> filled(T value, Size... size) {
-    View<T, N> out = of(size...);
+  template <class T, class... Size>
+  View<T, sizeof...(Size)> filled(T value, Size... size) {
+    const View<T, sizeof...(Size)> out = of<T>(size...);
     for (T& entry : out) entry = value;
     return out;
   }
 
  private:
-  std::vector<T> store_;
+  static constexpr std::size_t ALIGN = 16, FIRST = 8192;
+
+  void* take(std::size_t bytes) {
+    const std::size_t size = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    while (block_ < blocks_.size() && used_ + size > blocks_[block_].size()) ++block_, used_ = 0;
+    if (block_ == blocks_.size())
+      blocks_.emplace_back(std::max(size, blocks_.empty() ? FIRST : 2 * blocks_.back().size()));
+    used_ += size;
+    return blocks_[block_].data() + used_ - size;
+  }
+
+  std::vector<std::vector<std::byte>> blocks_;
+  std::size_t block_ = 0, used_ = 0;  // the present block, and how much of it is taken
 };
 
 template <class From, class To>

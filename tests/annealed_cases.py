@@ -3,6 +3,9 @@
 from numpy.testing import assert_array_equal
 
 from semistruct import AnnealedSSVM, make_citations
+from semistruct.learning.data import Data
+from semistruct.learning.fitting import Effort
+from semistruct.learning.task import Task
 from semistruct.rules import Rules
 
 ROUNDING = 1e-9
@@ -27,11 +30,15 @@ def long_titles(tokens, labels):
     return max(0, labels.count("title") - 12)
 
 
-def fit(*args, params=None, begins="labels", **kwargs):
-    """One path only, unless `begins` is ""."""
-    model = AnnealedSSVM(**{**SHORT, **(params or {})})
-    model.begins = begins
-    return model.fit(*args, **kwargs)
+def task_of(X, y, pool=None, features=("word",), rules=None, sample_weight=None):
+    """The data as numbers, under the rules."""
+    data = Data.of(X, y, pool=pool, sample_weight=sample_weight, rules=rules)
+    return Task.of(data, list(features)).under(rules or Rules([]))
+
+
+def fit(*args, params=None, start="labels", **kwargs):
+    """One path only, unless `start` is "better"."""
+    return AnnealedSSVM(**{**SHORT, **(params or {})}).fit_with(Effort(start=start), *args, **kwargs)
 
 
 def on_citations(params=None, **kwargs):

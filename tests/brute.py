@@ -250,17 +250,47 @@ def doubling(n):
     return next(k for k in range(100) if n < 2**k)
 
 
+def is_sign(word):
+    return not any(c.isalnum() for c in word)
+
+
+def nearest_sign(words):
+    return next((word for word in words if is_sign(word)), "^")
+
+
+def enclosed(words, t):
+    """Whether word t is inside brackets or quotes, by walking there from the left."""
+    brackets = quotes = False
+    for k, word in enumerate(words[: t + 1]):
+        brackets = (brackets and words[k - 1] not in (")", "]", "}")) or word in ("(", "[", "{")
+        quotes = quotes != (word in ('"', "``", "''", "“", "”"))
+    return ["brackets"] * brackets + ["quotes"] * quotes
+
+
+SEQUENCES = {
+    "begin": lambda words, t: ["yes"] * (t == 0),
+    "end": lambda words, t: ["yes"] * (t == len(words) - 1),
+    "bigram": lambda words, t: [f"{words[t - 1].lower() if t else '^'} {words[t].lower()}"],
+    "shapes": lambda words, t: [f"{shape(words[t - 1]) if t else '^'} {shape(words[t])}"],
+    "position": lambda words, t: [f"<{doubling(t)}", f">{doubling(len(words) - 1 - t)}"],
+    "places": lambda words, t: [f"<{min(t, 4)}", f">{min(len(words) - 1 - t, 4)}"],
+    "enclosed": enclosed,
+    "signs": lambda words, t: [f"<{nearest_sign(words[:t][::-1])}", f">{nearest_sign(words[t + 1 :])}"],
+}
+"""The values of sequence templates at word t."""
+
+
+def step_kind(words, t):
+    """The kind of the step into word t: after a word, a full stop, a comma, another sign, a line break."""
+    before = words[t - 1] if t else "a"
+    kinds = {".": 1, ",": 2, "*NEWLINE*": 4}
+    return kinds.get(before, 3 if is_sign(before) else 0)
+
+
 def sequence_features(words):
     """(label, value) pairs of each position for begin, end, bigram and position."""
-    out = []
-    for t, word in enumerate(words):
-        before = words[t - 1].lower() if t else "^"
-        pairs = {("bigram", f"{before} {word.lower()}")}
-        pairs |= {("position", f"<{doubling(t)}"), ("position", f">{doubling(len(words) - 1 - t)}")}
-        pairs |= {("begin", "yes")} if t == 0 else set()
-        pairs |= {("end", "yes")} if t == len(words) - 1 else set()
-        out.append(pairs)
-    return out
+    labels = ("begin", "end", "bigram", "position")
+    return [{(label, v) for label in labels for v in SEQUENCES[label](words, t)} for t in range(len(words))]
 
 
 def encoded(sequences, windows, known=None):

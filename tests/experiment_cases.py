@@ -1,28 +1,25 @@
 """Records of runs that never were, to test tables and pages without learning anything."""
 
-from semistruct.experiments.material import Material
-from semistruct.experiments.plan import Config, Frame
-from semistruct.experiments.records import versions
+from dataclasses import asdict
 
-RULE = "starts with author"
+from semistruct.app.experiments.corpora import Material
+from semistruct.app.experiments.runner import Run, versions
+from semistruct.data.corpus import Corpus, Example
+
 LENGTHS = [4, 2, 3, 1]  # of the reported sequences
 
 
 def outcome(right):
-    wrong = sum(LENGTHS) - sum(right)
     return {
         "token_accuracy": sum(right) / sum(LENGTHS),
         "sequence_accuracy": 0.5,
         "span_f1": 0.5,
         "macro_f1": 0.5,
         "right": list(right),
-        "confusion": [["author", "author", sum(right)], ["author", "title", wrong]],
-        "broken": {RULE: wrong},
-        "broken_any": wrong,
     }
 
 
-def record(method, size, seed, points, *, corpus="citations", pool=None, synthetic=False, tokens=None, **frame):
+def record(method, size, seed, points, *, corpus="citations", synthetic=False, left_out=(), **cell):
     """points: of each point of the path, the right tokens of the sequences plainly and under the rules; the first is
     chosen on dev data, the last without labels."""
     best = {
@@ -30,20 +27,18 @@ def record(method, size, seed, points, *, corpus="citations", pool=None, synthet
         for k, decoding in enumerate(("plain", "rules"))
     }
     chosen = {d: {"dev": 0, "labels-free": len(points) - 1, "best-test": best[d]} for d in ("plain", "rules")}
-    tokens = tokens or ["A", "B", "C", "D"]
     return {
-        "config": Config(method, size, seed, pool).to_dict(),
-        "frame": {**vars(Frame(corpus)), **frame},
+        "cell": asdict(Run(corpus, method, size, seed, **cell)),
         "digest": "d" * 64,
         "data": {
             "labelled": 200 if size == "all" else int(size),
             "dev": 9,
-            "unlabelled": 99 if pool is None else pool,
+            "unlabelled": 99,
             "reported": len(LENGTHS),
             "reported_on": "the rest of the training part",
             "synthetic": synthetic,
         },
-        "rules": {"learning": "citations-codl", "left_out": [], "predicting": "citations-codl"},
+        "rules": {"learning": "citations-codl", "left_out": list(left_out), "predicting": "citations-codl"},
         "features": "paper",
         "params": {},
         "C": 1.0,
@@ -66,16 +61,6 @@ def record(method, size, seed, points, *, corpus="citations", pool=None, synthet
             decoding: {str(i): outcome(points[i][k]) for i in sorted(set(chosen[decoding].values()))}
             for k, decoding in enumerate(("plain", "rules"))
         },
-        "worst": [
-            {
-                "sequence": 10,
-                "tokens": tokens,
-                "gold": ["author"] * 4,
-                "plain": ["title"] * 4,
-                "rules": ["author", "title", "title", "author"],
-                "broken": [RULE],
-            }
-        ],
         "history": [{"place": float(i), "objective": 9.0 - i} for i in range(1, len(points))],
         "seconds": {"fit": 2.0 + seed, "plain": 0.1, "rules": 0.2},
         "cpu_seconds": 1.0,
@@ -92,18 +77,14 @@ def some_records(**how):
         for size in ("5", "20"):
             out.append(record("ssvm", size, seed, [weak], **how))
             out.append(record("annealed", size, seed, [strong, ([4, 2, 3, 1], [4, 2, 2, 1])], **how))
-    return [*out, record("annealed", "5", 0, [weak, weak], pool=0, **how)]
+    return out
 
 
 def numbered(n, part):
     """A corpus of n sequences that tell where they come from."""
-    from semistruct.corpus import Corpus, Example
-
     return Corpus([Example([part, str(i)], ["author", "date"]) for i in range(n)], f"{part}.tsv")
 
 
 def material(test=None):
-    from semistruct.corpus import Corpus
-
     pool = Corpus.of(numbered(8, "pool").tokens)
     return Material("citations", numbered(9, "train"), numbered(4, "dev"), pool, test and numbered(test, "test"))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import brute
 import brute_rules
 from rule_strategies import built
-from semistruct.batch import SequenceBatch
-from semistruct.chain.inference import ChainWeights
+from semistruct.core.batch import SequenceBatch
+from semistruct.core.chain.inference import ChainWeights
 from semistruct.rules import Rules
 from semistruct.rules.base import HARD
 from strategies import dense, random_batch, seeds

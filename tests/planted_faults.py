@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from semistruct import formats
-from semistruct.formats.label_studio import LabelStudio
+from semistruct.data import formats
+from semistruct.data.formats.programs import LabelStudio
 from semistruct.rules.conditions import If
 from semistruct.rules.vocabulary.blocks import MinLength
 

@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from semistruct.errors import DataError
+from semistruct.base.errors import DataError
 
 
 def where(x):

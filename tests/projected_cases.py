@@ -7,9 +7,8 @@ from scipy.special import logsumexp
 
 import brute
 import brute_projection
-from annealed_cases import POOL, X
+from annealed_cases import POOL, X, task_of
 from rule_strategies import built
-from semistruct.fitting.task import Task
 from semistruct.rules import Rules
 from strategies import chains_of
 
@@ -38,7 +37,7 @@ def exact(method, **given):
 
 def small_task(rules, y, importance):
     ruleset = Rules([built(rule) for rule in SMALL_RULES[rules]], labels=LABELS)
-    return Task.of(X, y, POOL, features=["shape"], rules=ruleset, sample_weight=importance)
+    return task_of(X, y, POOL, ["shape"], ruleset, importance)
 
 
 class Enumerated:

@@ -3,9 +3,8 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from semistruct.core import kernels
+from semistruct.core.kernels import kernels
 from semistruct.rules import Agree, Differ, Function
-from semistruct.rules.ruleset import corpus_value, value
 from semistruct.rules.vocabulary import VOCABULARY
 from vocabulary_strategies import VOCABULARY_OF_WORDS, descriptions, grown
 
@@ -92,14 +91,14 @@ class Tally:
 
     def __init__(self, tables, y, n_jobs=None):
         lengths = np.diff(tables.offsets)
-        self.counts, totals = tables.count(y, n_jobs), np.zeros(tables.n_terms)
+        self.counts = tables.count(y, n_jobs)
         self.instance = np.array(
             [
                 kernels.penalty(tables.targets, tables.instance, row, float(n), 1.0)
                 for row, n in zip(self.counts, lengths, strict=True)
             ]
         )
-        kernels.total_of(self.counts, totals)
+        totals = self.counts.sum(axis=0)
         self.corpus = kernels.penalty(tables.targets, tables.corpus, totals, float(lengths.sum()), float(len(tables)))
         self.penalty = self.instance.sum() + self.corpus
 
@@ -111,11 +110,11 @@ def penalty_of(rules, X, y, labels):
         terms = rule.terms(labels)
         for group in [terms] if terms and terms[0].joint else [[term] for term in terms]:
             if rule.level == "corpus":
-                distances = [[term.distance(corpus_value(rule, term, X, y)) for term in group]]
+                distances = [[term.distance(term.corpus_value(X, y)) for term in group]]
             else:
                 distances = [
                     [
-                        term.distance(value(rule, term, tokens, row, f"sequence {i}")) * term.matters(tokens, row)
+                        term.distance(term.value(tokens, row, f"sequence {i}")) * term.matters(tokens, row)
                         for term in group
                     ]
                     for i, (tokens, row) in enumerate(zip(X, y, strict=True))

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from semistruct.batch import SequenceBatch, starts
-from semistruct.chain.inference import ChainWeights
-from semistruct.solvers.sdm import Problem
+from semistruct.core.batch import SequenceBatch, starts
+from semistruct.core.chain.inference import ChainWeights
+from semistruct.learning.solvers.sdm import Problem
 
 FORBIDDEN = st.just(-np.inf)
 REAL = st.floats(-20, 20, allow_subnormal=False)

@@ -6,10 +6,10 @@ import os
 import pytest
 
 from semistruct import SSVM, Rules, make_citations, read
-from semistruct.cli import main
-from semistruct.cli.trusting import Split, is_sure, only_sure
-from semistruct.corpus import Example
-from semistruct.formats import write
+from semistruct.app.cli import predicting
+from semistruct.app.cli.predicting import Split, is_sure, only_sure
+from semistruct.data.corpus import Example
+from semistruct.data.formats import write
 from semistruct.rules import AtMostOnce, StartsWith
 
 TRAIN, DEV, NEW = make_citations(60), make_citations(80, seed=3), make_citations(30, seed=4)
@@ -30,20 +30,10 @@ def files(model, tmp_path, monkeypatch):
     return tmp_path
 
 
-def run(capsys, *args, code=0):
-    with pytest.raises(SystemExit) as done:
-        main([*map(str, args)])
-    out = capsys.readouterr()
-    assert done.value.code == code, out.err
-    return out
-
-
 @pytest.mark.parametrize("ending", ["tsv", "jsonl", "txt"])
-def test_sequences_are_split(files, model, capsys, ending):
+def test_sequences_are_split(files, model, run, ending):
     options = ["--to", "jsonl"] if ending == "jsonl" else []
-    err = run(
-        capsys, "predict", "m", "new.tsv", "--accept", 0.7, "-o", f"s.{ending}", "--rest", f"c.{ending}", *options
-    ).err
+    err = run("predict", "m", "new.tsv", "--accept", 0.7, "-o", f"s.{ending}", "--rest", f"c.{ending}", *options)[2]
     found = model.accept(NEW.tokens, 0.7, rules=True)
     for path, wanted in ((f"s.{ending}", True), (f"c.{ending}", False)):
         which = [i for i, sure in enumerate(found.sure) if sure == wanted]
@@ -53,8 +43,8 @@ def test_sequences_are_split(files, model, capsys, ending):
     assert "with 95% confidence (from 80 held-out sequences" in err
 
 
-def test_fields_are_split(files, model, capsys):
-    run(capsys, "predict", "m", "new.tsv", "--accept", 0.9, "--accept-by", "field", "-o", "s.tsv", "--rest", "c.tsv")
+def test_fields_are_split(files, model, run):
+    run("predict", "m", "new.tsv", "--accept", 0.9, "--accept-by", "field", "-o", "s.tsv", "--rest", "c.tsv")
     found = model.accept(NEW.tokens, 0.9, by="field", rules=True)
     sure, rest = read("s.tsv"), read("c.tsv")
     unsure = [i for i, row in enumerate(found.sure) if not all(row)]
@@ -71,13 +61,13 @@ def test_a_sequence_without_a_field_is_to_be_checked():
     assert not is_sure([])
     assert only_sure(example, [], "bio") is None
     split = Split("field", "bio")
-    assert list(split.sure_ones(iter([(example, [])]), os.devnull, format="tsv")) == []
+    assert list(split.sure_ones([(example, (example.labels, []))], os.devnull, format="tsv")) == []
 
 
-def test_jsonl_marks_what_is_sure(files, model, capsys):
-    out = run(capsys, "predict", "m", "new.txt", "--accept", 0.5, "--to", "jsonl").out
+def test_jsonl_marks_what_is_sure(files, model, run):
+    out = run("predict", "m", "new.txt", "--accept", 0.5, "--to", "jsonl")[1]
     assert {type(json.loads(line)["sure"]) for line in out.splitlines()} == {bool}
-    out = run(capsys, "predict", "m", "new.txt", "--accept", 0.8, "--accept-by", "field", "--to", "jsonl").out
+    out = run("predict", "m", "new.txt", "--accept", 0.8, "--accept-by", "field", "--to", "jsonl")[1]
     for record in map(json.loads, out.splitlines()):
         assert len(record["sure"]) == len(record["spans"])
 
@@ -91,58 +81,55 @@ def test_jsonl_marks_what_is_sure(files, model, capsys):
     (["--accept", "nan", "--rest", "c"], "expected a number between 0 and 1"),
     (["--accept", "0.5", "--rest", "c", "-o", "./c"], "name the same file"),
     (["--accept", "0.5", "--rest", "new.tsv"], "is also an input"),
-    (["--accept", "0.5", "--rest", "c", "--accept-by", "word"], "must be 'sequence' or 'field'"),
-    (["--accept", "0.5", "--rest", "c", "--corpus-rules"], "--accept cannot go with --corpus-rules"),
     (["--accept", "0.5", "--rest", "c", "-r", "citations"], "not under other rules"),
     (["--accept", "0.99", "--rest", "c"], "too few labels to promise anything: it takes at least 299 held-out"),
 ])  # fmt: skip
-def test_what_cannot_be_accepted(files, capsys, options, problem):
+def test_what_cannot_be_accepted(files, rejected, options, problem):
     before = sorted(path.name for path in files.iterdir())
-    err = run(capsys, "predict", "m", "new.tsv", *options, code=2).err
+    err = rejected("predict", "m", "new.tsv", *options)
     assert problem in err
-    assert err.count("\n") == 1
     assert sorted(path.name for path in files.iterdir()) == before
 
 
-def test_a_model_without_calibration(tmp_path, monkeypatch, capsys):
+def test_a_model_without_calibration(tmp_path, monkeypatch, run, rejected):
     monkeypatch.chdir(tmp_path)
     model = SSVM(C=0.5)
     model.fit(TRAIN.tokens, TRAIN.labels).leave_uncalibrated().save("m")
     write(NEW, "new.tsv", "tsv")
-    told = run(capsys, "predict", "m", "new.tsv", "--accept", "0.9", "--rest", "c", code=2).err
+    told = rejected("predict", "m", "new.tsv", "--accept", "0.9", "--rest", "c")
     assert "too few labels to promise anything" in told
     assert "there are none" in told
-    assert "calibration" not in run(capsys, "evaluate", "m", "new.tsv").out
+    assert "calibration" not in run("evaluate", "m", "new.tsv")[1]
 
 
-def test_bad_input_leaves_neither_file(files, capsys):
+def test_bad_input_leaves_neither_file(files, rejected):
     (files / "bad.tsv").write_text((files / "new.tsv").read_text() + "a\tb\tc\n")
-    run(capsys, "predict", "m", "bad.tsv", "--accept", 0.5, "-o", "s", "--rest", "c", code=2)
+    rejected("predict", "m", "bad.tsv", "--accept", 0.5, "-o", "s", "--rest", "c")
     assert not (files / "s").exists()
     assert not (files / "c").exists()
 
 
-def test_an_interruption_while_the_rest_is_written_leaves_neither_file(files, capsys, monkeypatch):
-    from semistruct.cli import trusting
-
-    def interrupted(examples, path, **_):
+def test_an_interruption_while_the_rest_is_written_leaves_neither_file(files, run, monkeypatch):
+    def interrupted(examples, path, *args, **how):
+        if path == "s":
+            return write(examples, path, *args, **how)
         next(iter(examples))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(trusting, "write", interrupted)
-    run(capsys, "predict", "m", "new.tsv", "--accept", 0.7, "-o", "s", "--rest", "c", code=130)
+    monkeypatch.setattr(predicting, "write", interrupted)
+    assert run("predict", "m", "new.tsv", "--accept", 0.7, "-o", "s", "--rest", "c")[0] == 130
     assert sorted(path.name for path in files.iterdir()) == ["m", "new.tsv", "new.txt"]
 
 
-def test_evaluate_tells_how_far_probabilities_are_right(files, capsys):
-    result = json.loads(run(capsys, "evaluate", "m", "new.tsv", "--json").out)
+def test_evaluate_tells_how_far_probabilities_are_right(files, run):
+    result = json.loads(run("evaluate", "m", "new.tsv", "--json")[1])
     found = result["calibration"]
     assert list(found) == ["token", "block", "sequence"]
     assert found["sequence"]["n"] == 30
     assert found["sequence"]["coverage"][-1]["right"] == pytest.approx(result["sequence_accuracy"])
     assert found["token"]["coverage"][-1]["right"] == pytest.approx(result["token_accuracy"])
     assert 0 <= found["token"]["error"] <= 1
-    out = run(capsys, "evaluate", "m", "new.tsv", "--html", "e.html").out
+    out = run("evaluate", "m", "new.tsv", "--html", "e.html")[1]
     assert "calibration error in points:" in out
     assert "of sequences are" in out
     page = (files / "e.html").read_text()

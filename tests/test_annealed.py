@@ -6,9 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import clone
 from sklearn.datasets import load_digits
-from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
@@ -34,16 +32,14 @@ from annealed_cases import (
     same_weights,
 )
 from rule_strategies import penalty_of
-from semistruct import CODL, SSVM, AnnealedSSVM, PosteriorRegularization, TransductiveSSVM, load
-from semistruct.corpus import Corpus
-from semistruct.errors import DataError, ParameterError, RuleWarning
-from semistruct.fitting.annealing import anneal
-from semistruct.fitting.explanation import LEARNED
-from semistruct.fitting.learners import MARGIN_C
-from semistruct.fitting.margin import START_TOL
-from semistruct.fitting.points import Judge
-from semistruct.fitting.trust import Trust
-from semistruct.methods.annealed import PRINTED, RELATIVE
+from semistruct import CODL, SSVM, AnnealedSSVM, PosteriorRegularization, TransductiveSSVM
+from semistruct.base.errors import ParameterError, RuleWarning
+from semistruct.learning.choice import Judge
+from semistruct.learning.effects import LEARNED
+from semistruct.learning.rounds import walk
+from semistruct.learning.settings import MARGIN_GAP
+from semistruct.learning.trust import Trust
+from semistruct.methods.annealed import PRINTED
 from semistruct.rules import Function, Proportion, Rules, StartsWith, Words
 
 
@@ -55,28 +51,8 @@ def fitted():
 # ---- fitting
 
 
-def test_fit_returns_the_estimator_and_is_repeatable(fitted):
-    again = on_citations()
-    assert isinstance(again, AnnealedSSVM)
-    same_fit(again, fitted)
-    assert fitted.stop_ == "finished"
-    assert fitted.classes_ == sorted(CITATIONS.labels)
-
-
-def test_the_seed_decides(fitted):
-    other = on_citations({"random_state": 5})
-    assert not np.array_equal(other.model_.weights.trans, fitted.model_.weights.trans)
-    same_fit(other, on_citations({"random_state": 5}))
-
-
-def test_threads_do_not_change_the_result():
-    pool = {"pool": CORPUS.tokens[N:]}  # enough sequences for two threads to be used
-    one, two = (fit(*LABELLED, params={"rules": CITATIONS, "n_jobs": n}, **pool) for n in (1, 2))
-    same_fit(one, two)
-
-
 def test_unlabelled_data_and_rules_help(fitted):
-    alone = SSVM(tol=START_TOL, features=SHORT["features"]).fit(*LABELLED)
+    alone = SSVM(tol=MARGIN_GAP, features=SHORT["features"]).fit(*LABELLED)
     worth = 0.05  # measured: 0.2
     assert fitted.score(*HELD_OUT, rules=False) > alone.score(*HELD_OUT) + worth
 
@@ -88,37 +64,6 @@ def test_watch_sees_the_history_and_the_points():
     points = [{k: v for k, v in row.items() if k != "chosen"} for row in model.path_]
     seen_points = [record for record in seen if record.step == "point"]
     assert [{record.place.axis: record.place.value, **record.details} for record in seen_points] == points[1:]
-
-
-def test_fit_leaves_parameters_and_data_alone():
-    tokens, labels, pool = [list(x) for x in X], [list(y) for y in Y], [list(x) for x in POOL]
-    rules = Rules([StartsWith(["author", "date"])])
-    model = AnnealedSSVM(**SHORT, rules=rules)
-    before = model.get_params()
-    model.fit(tokens, labels, pool=pool)
-    assert model.get_params() == before
-    assert (tokens, labels, pool) == (X, Y, POOL)
-
-
-def test_fit_starts_afresh(fitted):
-    model = on_citations()
-    same_weights(model.fit(*LABELLED, pool=UNLABELLED), fitted)
-
-
-def test_parameters_go_in_and_out():
-    given = {
-        "C": 2.0, "features": ["word"], "rules": Rules([StartsWith("author")]), "schedule": [1.0, 2.0],
-        "rounds": 4, "moves": "tokens", "match_by": "slack", "select": "last", "tol": 0.1, "n_jobs": 1,
-        "metric": "span", "random_state": 5, "engine": None, "actors": 2,
-    }  # fmt: skip
-    model = AnnealedSSVM(**given)
-    assert model.get_params() == given
-    assert clone(model).get_params() == given
-    assert AnnealedSSVM().set_params(**given).get_params() == given
-    assert AnnealedSSVM().get_params().keys() == given.keys()
-    fitted = clone(model).fit(X, Y, pool=POOL)
-    with pytest.raises(NotFittedError):
-        clone(fitted).predict(X)
 
 
 @pytest.mark.parametrize("params", [{"schedule": "printed", "moves": "printed"}, {"C": "auto"}, {"schedule": (0.5,)}])
@@ -134,12 +79,6 @@ def test_other_ways_of_annealing(params):
         wanted = [ratio * labelled / free for ratio in params.get("schedule", SHORT["schedule"])]
     assert_allclose(weights, wanted, rtol=ROUNDING, atol=0)
     assert [row["C"] for row in model.search_] == ([] if params.get("C") != "auto" else [0.1, 0.3, 1.0])
-
-
-def test_the_schedule_of_a_word_is_a_good_one():
-    model = fit(X, Y, pool=POOL, params={"schedule": "relative", "select": "last"})
-    ratios = [row["C_u"] * len(POOL) / (MARGIN_C * len(X)) for row in model.path_[1:]]
-    assert_allclose(ratios, RELATIVE, rtol=ROUNDING, atol=0)
 
 
 # ---- labels of the unlabelled sequences
@@ -178,11 +117,11 @@ def test_known_labels_stay(monkeypatch, match_by, select):
     steps = []
 
     def looking(*args, **kwargs):
-        for state in anneal(*args, **kwargs):
+        for state in walk(*args, **kwargs):
             steps.append(state.labels.copy())
             yield state
 
-    monkeypatch.setattr("semistruct.methods.annealed.anneal", looking)
+    monkeypatch.setattr("semistruct.learning.path.walk", looking)
     partial = ["date", None, "author", None]
     false = Rules([StartsWith("author", weight="hard"), Words(["1931"], are="date")])
     params = {"match_by": match_by, "select": select, "rules": false}
@@ -205,7 +144,7 @@ def test_partly_labelled_sequences_weigh_as_labelled_ones():
 @pytest.mark.parametrize("rules", [None, CITATIONS])
 def test_without_unlabelled_data_it_is_the_supervised_machine(pool, rules):
     model = fit(*LABELLED, pool=pool, params={"rules": rules, "C": 0.7})
-    alone = SSVM(C=0.7, tol=START_TOL, features=SHORT["features"], rules=rules).fit(*LABELLED)
+    alone = SSVM(C=0.7, tol=MARGIN_GAP, features=SHORT["features"], rules=rules).fit(*LABELLED)
     same_weights(model, alone)
     assert model.labels_ == model.history_ == []
     assert len(model.path_) == 1
@@ -234,11 +173,6 @@ def test_a_label_without_examples_is_learned_from_a_rule():
     assert model.classes_ == ["author", "date", "pages"]
     assert model.predict([["Curry", "pp", "7"]], rules=False)[0][1] == "pages"  # without regard to the rule
     assert all(row[-2] == "pages" for row in model.labels_)
-
-
-def test_labels_may_be_declared_without_rules():
-    model = fit(X, Y, pool=POOL, params={"rules": Rules([], labels=["title"]), "select": "last"})
-    assert model.classes_ == ["author", "date", "title"]
 
 
 @pytest.mark.parametrize("method", [SSVM, partial(AnnealedSSVM, **SHORT)])
@@ -308,11 +242,6 @@ def test_which_point_is_taken(monkeypatch, select, accuracies, mistakes, wanted)
     assert [row["mistakes"] for row in model.path_] == list(mistakes)
 
 
-def test_without_dev_data_known_mistakes_decide(monkeypatch):
-    judged(monkeypatch, mistakes=(1.0, 0.5, 2.0))
-    assert chosen(fit(X, Y, pool=POOL, params={"rules": Rules([StartsWith(["author", "date"])])})) == 1
-
-
 @pytest.mark.parametrize("method", [AnnealedSSVM, CODL, PosteriorRegularization, TransductiveSSVM])
 def test_without_rules_or_dev_data_the_supervised_model_is_taken(method):
     with pytest.warns(RuleWarning, match="nothing tells whether the pool helps: the supervised model is taken"):
@@ -330,7 +259,7 @@ def test_the_model_is_that_of_the_chosen_point(monkeypatch, point):
     model = on_citations()
     monkeypatch.undo()
     if point == 0:
-        alone = SSVM(tol=START_TOL, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED)
+        alone = SSVM(tol=MARGIN_GAP, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED)
         same_weights(model, alone)
         assert model.labels_ == alone.predict(UNLABELLED, rules=False)
         assert model.explanation_["moved"] == model.explanation_["causes"] == []
@@ -366,7 +295,7 @@ def test_known_mistakes_are_wrong_labels_and_broken_rules():
 def test_breaches_of_functions_are_known_mistakes():
     rules = Rules([Function(long_titles, high=0.0, weight=0.01), Function(long_titles, level="corpus", high=0.0)])
     model = fit(*LABELLED, pool=UNLABELLED[:10], params={"rules": rules, "rounds": 1})
-    start = SSVM(C=model.C_, tol=START_TOL, features=SHORT["features"]).fit(*LABELLED)
+    start = SSVM(C=model.C_, tol=MARGIN_GAP, features=SHORT["features"]).fit(*LABELLED)
     broken = sum(row.count("title") > 12 for row in start.predict(UNLABELLED[:10], rules=False))
     wrong = (1 - start.score(*LABELLED, rules=False)) * sum(map(len, LABELLED[0]))
     assert broken > 0
@@ -380,7 +309,7 @@ def test_unlabelled_data_that_hurts_is_left_alone():
     """Nine of ten tokens are no dates; the supervised model is kept, and its labels."""
     params = {"rules": FALSE, "schedule": [10.0, 100.0]}
     model = fit(*LABELLED, pool=UNLABELLED, params=params)
-    alone = SSVM(tol=START_TOL, features=SHORT["features"], rules=FALSE).fit(*LABELLED)
+    alone = SSVM(tol=MARGIN_GAP, features=SHORT["features"], rules=FALSE).fit(*LABELLED)
     assert chosen(model) == 0
     same_weights(model, alone)
     assert model.labels_ == alone.predict(UNLABELLED, rules=False)
@@ -395,9 +324,9 @@ def test_unlabelled_data_that_hurts_is_left_alone():
 
 
 def test_the_explanation_is_a_recount(fitted):
-    alone = SSVM(tol=START_TOL, features=SHORT["features"]).fit(*LABELLED)
+    alone = SSVM(tol=MARGIN_GAP, features=SHORT["features"]).fit(*LABELLED)
     names, told = fitted.classes_, fitted.explanation_
-    before = SSVM(tol=START_TOL, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED)
+    before = SSVM(tol=MARGIN_GAP, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED)
     before = before.predict(UNLABELLED, rules=False)
     assert alone.classes_ != names  # the rules bring in labels
     broke, breaks = (
@@ -430,7 +359,7 @@ def test_known_labels_have_not_moved():
     """The supervised model hardly learns from the partly labelled sequence and would say otherwise."""
     y, weight = [Y[0], ["date", None, None, None], *Y[2:]], [1, 1e-6, 1, 1]
     model = fit(X, y, pool=POOL, sample_weight=weight, params={"select": "last"})
-    assert SSVM(tol=START_TOL, features=SHORT["features"]).fit(X, y, sample_weight=weight).predict(X)[1][0] == "author"
+    assert SSVM(tol=MARGIN_GAP, features=SHORT["features"]).fit(X, y, sample_weight=weight).predict(X)[1][0] == "author"
     assert {"from": "author", "to": "date"} not in [
         {k: row[k] for k in ("from", "to")} for row in model.explanation_["moved"]
     ]
@@ -446,7 +375,7 @@ def test_the_history_counts_switches_and_broken_rules():
     assert_allclose(
         matches[-1]["penalty"], penalty_of(CITATIONS, UNLABELLED, model.labels_, model.classes_), rtol=ROUNDING, atol=0
     )
-    before = SSVM(tol=START_TOL, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED)
+    before = SSVM(tol=MARGIN_GAP, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED)
     before = before.predict(UNLABELLED, rules=False)
     first = on_citations({"rules": CITATIONS.softened(1000.0), "select": "last", "schedule": [1.0], "rounds": 1})
     moved = sum(a != b for g, p in zip(before, first.labels_, strict=True) for a, b in zip(g, p, strict=True))
@@ -455,109 +384,12 @@ def test_the_history_counts_switches_and_broken_rules():
     assert {row["rounds"] for row in model.history_} == {2}
 
 
-def test_what_is_saved_comes_back(fitted, tmp_path):
-    fitted.save(tmp_path / "m")
-    again = load(tmp_path / "m")
-    assert type(again) is AnnealedSSVM
-    assert again.get_params() == fitted.get_params()
-    assert again.model_.rules == fitted.model_.rules
-    same_weights(again, fitted)
-    some = HELD_OUT[0][:10]
-    under = fitted.predict(some)
-    assert again.predict(some) == under
-    assert under != fitted.predict(some, rules=False) == again.predict(some, rules=False)
-    again.begins = fitted.begins
-    same_weights(again.fit(*LABELLED, pool=UNLABELLED), fitted)
-
-
 # ---- what is refused
-
-BAD_PARAMETERS = [
-    *[("schedule", value) for value in ([], (), [10.0, 1.0], [1.0, 1.0], [0.0, 1.0], [-1.0, 1.0], "slow", None, 3.0)],
-    *[("schedule", value) for value in ([1.0, float("inf")], [float("nan")], [True], ["1"])],
-    *[("rounds", value) for value in (0, -1, 1.5, None)],
-    *[("select", value) for value in ("best", None, 0)],
-    *[("moves", value) for value in ("words", None)],
-    *[("match_by", value) for value in ("loss", None)],
-    *[("C", value) for value in (0, -1, "best", None)],
-    *[("tol", value) for value in (0, None)],
-    *[("n_jobs", value) for value in (0, -1)],
-    *[("random_state", value) for value in (-1, "seed")],
-    *[("rules", value) for value in ("citations", [StartsWith("author")])],
-]
-
-
-@pytest.mark.parametrize(("name", "value"), BAD_PARAMETERS)
-def test_bad_parameters_are_refused_at_fit(name, value):
-    model = AnnealedSSVM(**{name: value})
-    with pytest.raises(ParameterError, match=rf"AnnealedSSVM\({name}=.*\): {name} must be "):
-        model.fit(X, Y, pool=POOL)
-    assert not hasattr(model, "model_")
-
-
-def test_there_is_no_choosing_on_dev_data_without_it():
-    with pytest.raises(ParameterError, match=r"select='dev'.*no dev data"):
-        fit(X, Y, pool=POOL, params={"select": "dev"})
-
-
-BAD_DATA = {
-    "no labels": ({"Y": [None] * 4}, "no sequence has a label"),
-    "only unknown labels": ({"X": [["a"]], "Y": [[None]]}, "no sequence has a label"),
-    "no sequences": ({"X": [], "Y": []}, "no sequence has a label"),
-    "fewer labels": ({"Y": [*Y[:3], ["date"]]}, "training data: sequence 3 has 3 tokens but 1 labels"),
-    "more label lists": ({"Y": [*Y, None]}, "4 sequences but 5 label lists"),
-    "empty unlabelled": ({"pool": [["a"], []]}, "pool data: sequence 1 has no tokens"),
-    "numbers": ({"pool": [3]}, "pool data: sequence 0 is 3"),
-    "a corpus": ({"pool": Corpus.of(POOL)}, "pool data: a Corpus is not a list .* pass corpus.tokens and"),
-    "a text": ({"pool": [["a"], "abc"]}, "^pool data: sequence 1 is 'abc'"),
-    "examples": ({"pool": list(Corpus.of(POOL))}, r"^pool data: sequence 0 is Example\("),
-    "a number": ({"pool": [["a"], [3]]}, "^pool data: sequence 1 holds 3, expected tokens"),
-    "features": ({"pool": [[["f"]]]}, r"^pool data: sequence 0 holds \['f'\], expected tokens"),
-    "features among tokens": ({"X": [["a"], [["f"]], ["b"]], "Y": [None, ["x"], ["x"]]}, "^training data: sequence 1 "),
-    "weights": ({"sample_weight": [1, 1]}, "sample_weight has shape"),
-    "no weight": ({"sample_weight": [0, 0, 0, 0]}, "no sequence has a label and a sample_weight > 0"),
-    "bad dev": ({"dev": ([["a"]], [["date", "date"]])}, "dev data: sequence 0 has 1 tokens but 2 labels"),
-    "dev of numbers": ({"dev": ([3], [["date"]])}, "dev data: sequence 0 is 3"),
-    "dev without labels": ({"dev": ([["a"]], [None])}, "dev data: no token has a label"),
-    "dev with other labels": ({"dev": ([["a"]], [["title"]])}, "dev data: no token has a label"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_DATA)
-def test_bad_data_is_refused(case):
-    changed, message = BAD_DATA[case]
-    given = {"X": X, "Y": Y, "pool": POOL, **changed}
-    with pytest.raises(DataError, match=message):
-        fit(given.pop("X"), given.pop("Y"), **given)
-
-
-def test_weight_on_unlabelled_sequences_only_is_refused():
-    with pytest.raises(DataError, match="sample_weight > 0"):
-        fit(X, [*Y[:3], None], sample_weight=[0, 0, 0, 1])
-
-
-def test_dev_data_that_is_training_data_is_told():
-    with pytest.warns(UserWarning, match="2 of 3 dev sequences are also in the training data"):
-        fit(X, Y, pool=POOL, dev=([X[0], ["1900"], X[2]], [Y[0], ["date"], Y[2]]))
-
-
-def test_dev_data_may_be_unlabelled_data_too():
-    """Its labels were not learned from."""
-    none = {"rules": Rules([])}
-    found = fit([*X, POOL[1]], [*Y, None], params=none, pool=POOL, dev=([POOL[1]], [["date"]]))
-    assert len(found.path_) == 3
 
 
 def test_a_rule_about_an_unknown_label_is_refused():
     with pytest.raises(ParameterError, match="unknown label 'autor'; did you mean 'author'"):
         fit(X, Y, pool=POOL, params={"rules": Rules([StartsWith("autor")])})
-
-
-@pytest.mark.parametrize("form", [["a"], {"f": 1.0}])
-def test_rules_about_words_need_words(form):
-    rules = Rules([Words(["a"], are="x")])
-    with pytest.raises(DataError, match="rules about words need tokens"):
-        fit([[form]], [["x"]], pool=[[form]], params={"rules": rules})
 
 
 def test_a_rule_that_fails_names_its_sequence():

@@ -11,19 +11,30 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import brute
 import brute_rules
-from annealed_cases import CITATIONS, LABELLED, POOL, ROUNDING, SHORT, UNLABELLED, N, X, Y, fit, long_titles, same_fit
+from annealed_cases import (
+    CITATIONS,
+    LABELLED,
+    POOL,
+    ROUNDING,
+    SHORT,
+    UNLABELLED,
+    N,
+    X,
+    Y,
+    fit,
+    long_titles,
+    same_fit,
+    task_of,
+)
 from semistruct import AnnealedSSVM
-from semistruct.fitting import crossing
-from semistruct.fitting.annealing import Alone, MatchByScore, MatchBySlack, anneal
-from semistruct.fitting.crossing import NO_PART, PARTS, Crossed
-from semistruct.fitting.learners import MARGIN_C, MarginLearner
-from semistruct.fitting.runs import Run
-from semistruct.fitting.state import State
-from semistruct.fitting.task import Task
+from semistruct.learning import settings as learning
+from semistruct.learning.learners import MarginLearner
+from semistruct.learning.rounds import Run, State
+from semistruct.learning.solvers.sdm import Problem, solve
+from semistruct.methods.annealed import NO_PART, CrossedModels, OneModel, PoolMatcher
 from semistruct.rules import Function, Proportion, Rules, StartsWith, Words
 from semistruct.rules.base import HARD
-from semistruct.solvers.sdm import Problem, solve
-from semistruct.switching.matching import Matcher
+from semistruct.rules.switching import Matcher
 
 pytestmark = pytest.mark.usefixtures("crossed_if_small")
 
@@ -57,7 +68,7 @@ def test_no_half_step_raises_the_objective(rules, match_by, moves):
     history = AnnealedSSVM(**given).fit(*LABELLED, pool=pool).history_
     falls_within_each_temperature(history)
     assert [row["stage"] for row in history] == sorted(row["stage"] for row in history)
-    assert {row["C_u"] for row in history} == {ratio * MARGIN_C * N / len(pool) for ratio in (1.0, 10.0)}
+    assert {row["C_u"] for row in history} == {ratio * learning.MARGIN_C * N / len(pool) for ratio in (1.0, 10.0)}
 
 
 SMALL_RULES = {
@@ -116,8 +127,7 @@ C, SCHEDULE = 0.8, [0.05, 1.0]
 def small_task(rules, seed):
     """(the task, the supervised weights, its C_i at each stage)."""
     tokens, y = small_corpus(seed)
-    given = {"features": ["word"], "rules": small_rules(rules), "sample_weight": IMPORTANCE[:6]}
-    task = Task.of(tokens[:6], y[:6], tokens[6:], **given)
+    task = task_of(tokens[:6], y[:6], tokens[6:], rules=small_rules(rules), sample_weight=IMPORTANCE[:6])
     begin = LEARNER.learn(task.batch.take(np.arange(4)), task.known[: task.batch.offsets[4]], C * task.weight[:4])
     has_labels = np.array([row is not None for row in y])
     return task, begin.chain, [(np.where(has_labels, C, C_u) * IMPORTANCE)[ORDER] for C_u in SCHEDULE]
@@ -126,18 +136,18 @@ def small_task(rules, seed):
 LEARNER = MarginLearner(3, 0.01, 1000, 0, 1)
 
 
-def history_is_true(rules, seed, way_of):
+def history_is_true(rules, seed, models_of):
     """Follow a small path; after every half-step the record is of the old weights and the new labels, then of the
     new weights too."""
     task, begin, weights = small_task(rules, seed)
-    seen, chains, way = [], [], way_of(task)
+    seen, chains, models = [], [], models_of(task)
 
     class KeepingTheWeights:
-        learn = way.learn
+        learn = models.learn
 
-        def match(self, task, state, scale):
+        def match(self, state, scale):
             chains.append(state.chain)
-            return way.match(task, state, scale)
+            return models.match(state, scale)
 
     def after_round(state):
         rows = state.history[-1:] if state.settled else state.history[-2:]
@@ -149,21 +159,27 @@ def history_is_true(rules, seed, way_of):
         assert_array_equal(state.labels[where], task.known[task.first_open :][where])
         seen.append((state.stage, state.round))
 
+    class Small(AnnealedSSVM):
+        C_ = C
+
+        def _models(self, task, run):
+            return KeepingTheWeights()
+
     state = State(begin)
-    run = Run(state, "C_u", SCHEDULE, keep=after_round)
-    for _ in anneal(task, LEARNER, run, 3, C=C, way=KeepingTheWeights()):
+    run = Run(state, "C_u", SCHEDULE, save=after_round)
+    for _ in Small(rounds=3, n_jobs=1)._walk(task, run):
         pass
     assert {temperature for temperature, _ in seen} == {0, 1}
     return state.history
 
 
 @pytest.mark.parametrize("moves", ["spans", "tokens", "printed"])
-@pytest.mark.parametrize("matcher", [MatchByScore, MatchBySlack])
+@pytest.mark.parametrize("by", ["score", "slack"])
 @pytest.mark.parametrize("rules", SMALL_RULES)
 @pytest.mark.parametrize("seed", range(4))
-def test_the_recorded_objective_is_that_of_the_state(rules, matcher, moves, seed):
-    history = history_is_true(rules, seed, lambda task: Alone(matcher(moves, 1)))
-    if (matcher, moves) != (MatchBySlack, "printed"):
+def test_the_recorded_objective_is_that_of_the_state(rules, by, moves, seed):
+    history = history_is_true(rules, seed, lambda task: OneModel(PoolMatcher(task, by, moves, 1), LEARNER))
+    if (by, moves) != ("slack", "printed"):
         falls_within_each_temperature(history)
 
 
@@ -173,14 +189,14 @@ def test_the_recorded_objective_is_that_of_the_state(rules, matcher, moves, seed
 def test_switching_starts_from_the_best_labels_of_the_model(rules, moves, seed):
     """As the paper prints it, nothing else has a say; otherwise the old labels stay where they are better."""
     task, begin, weights = small_task(rules, seed)
-    match, scale = MatchBySlack(moves, 1), weights[1][task.n_fixed :]
-    fresh = match(task, State(begin), scale)
+    match, scale = PoolMatcher(task, "slack", moves, 1).match, weights[1][task.n_fixed :]
+    fresh = match(begin, scale, None)
     matcher = Matcher(task.opened, task.tables, task.open_known, moves, n_jobs=1)
     assert_array_equal(fresh.labels, matcher.match(begin, scale, task.decoded(begin, 1)).labels)
     known = task.known[task.first_open :]
     for y in range(3):
         old = np.where(known >= 0, known, y).astype(np.int16)
-        found, before = match(task, State(begin, labels=old), scale), matcher.price(begin, scale, old)
+        found, before = match(begin, scale, old), matcher.price(begin, scale, old)
         if moves == "printed":
             assert_array_equal(found.labels, fresh.labels)
         else:
@@ -190,7 +206,7 @@ def test_switching_starts_from_the_best_labels_of_the_model(rules, moves, seed):
 @pytest.mark.parametrize("rules", ["none", "instance"])
 @pytest.mark.parametrize("seed", range(4))
 def test_so_it_is_with_crossed_models(rules, seed):
-    history_is_true(rules, seed, lambda task: Crossed.of(task, MatchByScore("spans", 1)))
+    history_is_true(rules, seed, crossed_models)
 
 
 @pytest.mark.parametrize("match_by", ["crossed", "score", "slack"])
@@ -207,6 +223,10 @@ def test_rounds_end_when_the_labels_settle(match_by):
 # ---- crossed models
 
 
+def crossed_models(task, learner=None):
+    return CrossedModels.of(PoolMatcher(task, "score", "spans", 1), learner or LEARNER)
+
+
 def random_chain(task, rng):
     shape = task.batch.n_features, len(task.labels)
     chain = LEARNER.learn(*task.labelled[:2], task.labelled[2]).chain
@@ -221,10 +241,10 @@ def test_each_part_is_labelled_by_the_model_that_has_not_learned_from_it(seed, r
     """By listing all labellings of every sequence."""
     rng = np.random.default_rng(seed)
     task, _, weights = small_task(rules, seed % 1000)
-    crossed = Crossed.of(task, MatchByScore("spans", 1))
-    models = [random_chain(task, rng) for _ in range(PARTS)]
+    crossed = crossed_models(task)
+    models = [random_chain(task, rng) for _ in range(learning.CROSSED)]
     state, scale = State(random_chain(task, rng), models=models), weights[1][task.n_fixed :]
-    labels = crossed.match(task, state, scale).labels
+    labels = crossed.match(state, scale).labels
     names, batch = ["x", "y", "z"], task.opened
     assert sorted(crossed.part) == [NO_PART] + [0] * 2 + [1] * 2
     for i, (a, b) in enumerate(pairwise(batch.offsets)):
@@ -247,13 +267,13 @@ def test_each_part_is_labelled_by_the_model_that_has_not_learned_from_it(seed, r
 @pytest.mark.parametrize("seed", range(3))
 def test_each_model_is_that_of_a_problem_without_its_part(seed, n_jobs):
     task, begin, weights = small_task("instance", seed)
-    crossed, weight = Crossed.of(task, MatchByScore("spans", 1)), weights[1]
-    state, learner = State(begin), replace(LEARNER, tol=1e-4, n_jobs=n_jobs)
+    crossed, weight = crossed_models(task, replace(LEARNER, tol=1e-4, n_jobs=n_jobs)), weights[1]
+    state = State(begin)
     for _ in range(2):  # from weights, then from dual variables
-        matching = crossed.match(task, state, weight[task.n_fixed :])
+        matching = crossed.match(state, weight[task.n_fixed :])
         target = np.concatenate([task.known[: task.first_open], matching.labels])
         problem = Problem(task.batch, 3, target, weight, np.ones(task.batch.n_tokens, np.int8))
-        crossed.learn(task, learner, problem, state, np.inf)
+        crossed.learn(problem, state, np.inf)
         part = np.concatenate([np.full(task.n_fixed, NO_PART), crossed.part])
         for k, found in enumerate(state.models):
             rest = np.flatnonzero(part != k)
@@ -285,7 +305,7 @@ def test_without_halves_or_a_search_there_is_one_model(rules, params):
 
 
 def test_a_small_pool_has_no_parts(monkeypatch):
-    monkeypatch.setattr(crossing, "LEAST", len(POOL) + 1)
+    monkeypatch.setattr(learning, "CROSSED_FROM", len(POOL) + 1)
     same_fit(*(fit(X, Y, pool=POOL, params={"match_by": way, "select": "last"}) for way in ("crossed", "score")))
 
 

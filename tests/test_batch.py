@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from semistruct.batch import ranges, starts
-from semistruct.errors import DataError
+from semistruct.base.errors import DataError
+from semistruct.core.batch import ranges, starts
 from strategies import batches, dense
 
 light = settings(deadline=None, max_examples=60)

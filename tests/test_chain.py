@@ -9,13 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, logsumexp, softmax
 
 import brute
-from semistruct.batch import UNKNOWN
-from semistruct.chain.inference import NOWHERE, ChainWeights, decode_k
-from semistruct.chain.inference import decode as decode_all
-from semistruct.chain.posterior import factors_of
-from semistruct.chain.records import Scorer
-from semistruct.core import kernels
-from semistruct.errors import DataError
+from semistruct.base.errors import DataError
+from semistruct.core.batch import UNKNOWN
+from semistruct.core.chain.inference import NOWHERE, ChainWeights, Scorer, decode_k
+from semistruct.core.chain.inference import decode as decode_all
+from semistruct.core.chain.posterior import factors_of
+from semistruct.core.kernels import kernels
 from strategies import INTEGERS_OR_FORBIDDEN, REAL, SMALL_INTEGERS, batches, chains, dense, models, random_batch, seeds
 
 light = settings(deadline=None, max_examples=60)

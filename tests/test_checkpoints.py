@@ -25,9 +25,9 @@ from annealed_cases import (
     same_weights,
 )
 from semistruct import SSVM, AnnealedSSVM
-from semistruct.errors import DataError
-from semistruct.fitting import checkpoints
-from semistruct.fitting.margin import START_TOL
+from semistruct.base.errors import DataError
+from semistruct.learning import checkpoints
+from semistruct.learning.settings import MARGIN_GAP
 from semistruct.rules import Function, Rules, StartsWith, Words
 
 pytestmark = pytest.mark.usefixtures("crossed_if_small")
@@ -90,17 +90,17 @@ def never(*args):
     raise AssertionError("this was done before")
 
 
-@pytest.mark.parametrize("begins", ["labels", "rules"])
-def test_resuming_begins_with_the_checkpoint(tmp_path, monkeypatch, begins):
+@pytest.mark.parametrize("start", ["labels", "rules"])
+def test_resuming_begins_with_the_checkpoint(tmp_path, monkeypatch, start):
     """Neither C nor the start is searched for again."""
-    how = {"params": {"C": "auto", "rounds": 1}, "begins": begins}
+    how = {"params": {"C": "auto", "rounds": 1}, "start": start}
     wanted = on_citations(**how)
     for after in (1, 3):
         with pytest.raises(Killed):
             on_citations(**how, checkpoint=tmp_path / str(after), watch=stopping(after, Killed))
-        if begins == "rules":
-            monkeypatch.setattr(AnnealedSSVM, "_other_start", never)
-        monkeypatch.setattr(AnnealedSSVM, "_start", never)
+        if start == "rules":
+            monkeypatch.setattr(AnnealedSSVM, "_taught_by_rules", never)
+        monkeypatch.setattr(AnnealedSSVM, "_supervised", never)
         again = on_citations(**how, checkpoint=tmp_path / str(after), resume=True)
         monkeypatch.undo()
         same_fit(again, wanted)
@@ -160,7 +160,7 @@ def test_an_interrupted_fit_leaves_a_usable_model():
     with pytest.warns(UserWarning, match="interrupted"):
         model = on_citations(watch=stopping(1, KeyboardInterrupt))
     assert len(model.path_) == 1
-    same_weights(model, SSVM(tol=START_TOL, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED))
+    same_weights(model, SSVM(tol=MARGIN_GAP, features=SHORT["features"], rules=CITATIONS).fit(*LABELLED))
 
 
 def refused(folder, name=checkpoints.NAME, **changed):

@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 
-from semistruct import HMM, SSVM, AnnealedSSVM, Rules, load, make_citations, metrics, read, scorer, write
-from semistruct.errors import DataError, ParameterError
-from semistruct.fitting.trust import GRID, Trust, best_strength
-from semistruct.metrics import METRICS, rank, standing
+from semistruct import HMM, SSVM, AnnealedSSVM, Rules, load, make_citations, read, scorer, write
+from semistruct.base.errors import DataError, ParameterError
+from semistruct.data import metrics
+from semistruct.data.metrics import METRICS, rank, standing
+from semistruct.learning import fitting
+from semistruct.learning.choice import best_strength
+from semistruct.learning.fitting import Effort
+from semistruct.learning.settings import STRENGTHS
+from semistruct.learning.trust import Trust
 
 TRAIN, DEV, POOL = make_citations(8), make_citations(12, seed=1), make_citations(10, seed=2)
 PAIR = (DEV.tokens, DEV.labels)
@@ -40,8 +45,7 @@ def test_C_is_the_best_by_the_metric(metric):
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_point_of_a_path_is_the_best_by_the_metric(metric):
     model = AnnealedSSVM(schedule=[1.0, 10.0], rounds=1, metric=metric, rules=Rules([]), **SMALL)
-    model.keep_models = True
-    model.fit(TRAIN.tokens, TRAIN.labels, pool=POOL.tokens, dev=PAIR)
+    model.fit_with(Effort(keep_models=True), TRAIN.tokens, TRAIN.labels, pool=POOL.tokens, dev=PAIR)
     for row, point in zip(model.path_, model.models_, strict=True):
         found = metrics.evaluate(DEV.labels, point.predict(DEV.tokens))
         assert row["dev_score"] == pytest.approx(found[METRICS[metric].key])
@@ -62,8 +66,8 @@ def test_rules_weigh_what_is_best_by_the_metric(metric):
     def found(strength):
         return rank(standing(DEV.labels, bare.predict(DEV.tokens, rules=trust.weighted(strength)), metric), metric)
 
-    best = max(GRID, key=lambda strength: (*found(strength), strength))
-    assert best_strength(trust, bare, len(TRAIN), PAIR, metric, None) == best
+    best = max(STRENGTHS, key=lambda strength: (*found(strength), strength))
+    assert best_strength(trust, bare, PAIR, metric, None) == best
     assert model.model_.rules == trust.weighted(best)
 
 
@@ -118,7 +122,7 @@ def test_a_path_by_spans(good, home, tmp_path):
 def test_a_metric_that_does_not_exist(run, home, tmp_path):
     code, _, err = run("train", home / "train.tsv", "-o", tmp_path / "m", "--metric", "f1", "-q")
     assert code == 2
-    assert err == "semistruct: SSVM(metric='f1'): metric must be 'token' or 'sequence' or 'span'\n"
+    assert "invalid value for '--metric': 'f1' is not one of 'token', 'sequence', 'span'" in err
     code, _, err = run("train", home / "train.tsv", "-o", tmp_path / "m", "-p", "metric=span", "-q")
     assert "metric has an option of its own, --metric" in err
 
@@ -191,3 +195,17 @@ def test_spans_of_partly_labelled_sequences_have_no_score():
 def test_the_accuracy_of_scikit_learn_is_not_for_sequences():
     with pytest.raises(ValueError, match="equence of sequences"):
         cross_val_score(SSVM(**SMALL), DEV.tokens, DEV.labels, cv=2, scoring="accuracy", error_score="raise")
+
+
+@pytest.mark.filterwarnings("ignore:interrupted; left out")
+def test_an_interrupted_choice_of_weights_leaves_those_by_the_labels(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    rules = Rules.from_file("citations")
+    wanted = HMM(rules=rules).fit(TRAIN.tokens, TRAIN.labels).trust_
+    monkeypatch.setattr(fitting, "best_strength", interrupt)
+    model = HMM(rules=rules).fit(TRAIN.tokens, TRAIN.labels, dev=PAIR)
+    assert (model.stop_, model.skipped_) == ("interrupted", ["the weights of rules"])
+    assert len(model.model_.rules) > 0
+    assert [row["rule"] for row in model.trust_] == [row["rule"] for row in wanted]

@@ -76,14 +76,13 @@ def test_rules_on_data(good, home):
     assert "rules 2 and 3 contradict each other: no label is left for the token 'pp'" in lines
     assert "0 of 2 sequences obey all instance rules" in lines
     assert "sequences skipped because of unknown labels: 1" in lines
-    assert "»" not in good("rules", home / "rules.yaml", "--on", home / "data.jsonl", "--examples", 0)
 
 
 def test_rules_on_data_as_json(good, home):
-    result = json.loads(good("rules", home / "rules.yaml", "--on", home / "data.jsonl", "--examples", 1, "--json"))
+    result = json.loads(good("rules", home / "rules.yaml", "--on", home / "data.jsonl", "--json"))
     corpus = read(home / "data.jsonl")
     rules = Rules.from_file(home / "rules.yaml")
-    wanted = check_rules(rules, corpus.tokens, corpus.labels, n_examples=1).to_dict()
+    wanted = check_rules(rules, corpus.tokens, corpus.labels).to_dict()
     assert result["rules"][1]["examples"][0].pop("where") == f"{home / 'data.jsonl'}:2"
     assert result["rules"][2]["examples"][0].pop("where") == f"{home / 'data.jsonl'}:1"
     assert {key: result[key] for key in wanted} == wanted
@@ -99,20 +98,6 @@ def test_contradictions_without_data(good, tmp_path):
     assert (result["labels"], result["contradictions"]) == (None, [])  # there may be further labels
     (tmp_path / "r.yaml").write_text("labels: [x, y, z]\n" + rules)
     assert "contradict each other: there is no label left that x may follow" in good("rules", tmp_path / "r.yaml")
-
-
-def test_rules_may_read_another_folder_if_told(run, good, home):
-    (home / "sub").mkdir()
-    (home / "sub" / "r.yaml").write_text("rules:\n- words: {file: ../names.txt}\n  are: a\n")
-    (home / "names.txt").write_text("Turing\n")
-    code, _, line = run("rules", home / "sub" / "r.yaml")
-    assert code == 2
-    assert "r.yaml:2: ../names.txt: a file that rules read must be in the folder of the rules; --rules-may-read" in line
-    out = good("rules", home / "sub" / "r.yaml", "--rules-may-read", home)
-    assert "the words of ../names.txt is a" in out
-    assert "Turing" not in out
-    for command in ("train", "predict", "evaluate", "suggest", "pick", "curve"):
-        assert "rules-may-read" in good(command, "--help")
 
 
 def test_synthetic_references_obey_the_rules_for_references(good, tmp_path):
@@ -156,7 +141,7 @@ def test_bad_input(run, home, case):
     assert message in err
 
 
-@pytest.mark.parametrize("args", [[], ["citations", "--examples", "-1"], ["citations", "--none"]])
+@pytest.mark.parametrize("args", [[], ["citations", "--none"]])
 def test_wrong_usage(run, args):
     code, out, _ = run("rules", *args)
     assert (code, out) == (2, "")

@@ -9,13 +9,13 @@ import brute_rules
 from matching_cases import random_case
 from rule_strategies import built
 from semistruct import SSVM, PosteriorRegularization
-from semistruct.errors import DataError, ParameterError
-from semistruct.fitting.projected import has_expectation
+from semistruct.base.errors import DataError, ParameterError
 from semistruct.methods import METHODS
+from semistruct.methods.projected import has_expectation
 from semistruct.rules import AtMostOnce, Count, If, Present, Proportion, Rules, Words
 from semistruct.rules.base import HARD
 from semistruct.rules.checking import check_rules
-from semistruct.search.best import find_best
+from semistruct.rules.search import find_best
 
 LABELS = ["a", "b", "c"]
 
@@ -154,7 +154,7 @@ def test_every_method_uses_a_rule_or_sets_it_aside(rule):
         assert usable is None or usable == rule or usable.level == "corpus"
 
 
-@pytest.mark.filterwarnings("ignore::semistruct.errors.RuleWarning")
+@pytest.mark.filterwarnings("ignore::semistruct.base.errors.RuleWarning")
 def test_a_condition_on_the_text_in_expectations():
     rules = Rules([Words("x", are="b", weight="hard", if_=If(words="y"))])
     model = PosteriorRegularization(features=["word"], rules=rules, rounds=1)

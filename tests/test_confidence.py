@@ -10,11 +10,11 @@ from numpy.testing import assert_allclose
 
 from matching_cases import matching_cases, random_case
 from semistruct import CRF, SSVM, Rules, make_citations
-from semistruct.chain.inference import ChainWeights, token_margins
-from semistruct.cli import main
-from semistruct.errors import DataError
+from semistruct.app.cli import main
+from semistruct.base.errors import DataError
+from semistruct.core.chain.inference import ChainWeights, token_margins
 from semistruct.rules import AtMostOnce, EndsWith
-from semistruct.search.best import find_best, find_margins
+from semistruct.rules.search import find_best, find_margins
 from strategies import batches, dense, seeds
 
 ATOL = 1e-9
@@ -76,13 +76,6 @@ def test_on_the_command_line(model, tmp_path, capsys, name, line):
         assert len(record["confidence"]) == len(record["tokens"])
 
 
-def test_only_for_jsonl(tmp_path, capsys):
-    with pytest.raises(SystemExit) as done:
-        main(["predict", "none.model", "--confidence"])
-    assert done.value.code == 2
-    assert "jsonl" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("method", [SSVM, CRF])
 def test_confidence_in_a_label_that_the_model_does_not_know(method):
     model = method().fit([["A", "1936"]], [["author", "date"]])
@@ -136,7 +129,7 @@ def test_confidence_follows_the_rules_that_prediction_obeys():
         data.tokens, data.labels
     )
     X = make_citations(6, seed=5).tokens
-    enforced, scores = model.model_.answers(X, rules=model.model_.rules)
+    enforced, scores, _ = model.model_.answers(X, rules=model.model_.rules)
     assert enforced == model.predict(X, rules=True)
     assert min(one.token.min() for one in model.model_.sureness(X, enforced)) < 0
     least = [one.token.min() for one in scores]

@@ -8,27 +8,23 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import check_grad
 
 import brute
-from annealed_cases import CITATIONS, CORPUS, HELD_OUT, LABELLED, POOL, UNLABELLED, N, X, Y, same_fit
-from semistruct import ContinuousTransductiveSSVM, load
-from semistruct.batch import SequenceBatch
-from semistruct.chain.inference import ChainWeights
-from semistruct.errors import ParameterError
-from semistruct.fitting.learners import MarginLearner
-from semistruct.fitting.state import State
-from semistruct.fitting.task import Task
-from semistruct.methods.continuous import Learning, wanted_shares
-from semistruct.rules import Proportion, Rules, StartsWith
-from semistruct.solvers.working_sets import (
+from annealed_cases import CITATIONS, HELD_OUT, LABELLED, POOL, UNLABELLED, N, X, Y, same_fit, task_of
+from semistruct import ContinuousTransductiveSSVM
+from semistruct.core.batch import SequenceBatch
+from semistruct.core.chain.inference import ChainWeights
+from semistruct.learning.learners import MarginLearner
+from semistruct.learning.rounds import State
+from semistruct.learning.solvers.working_sets import (
     SOFT,
     SmoothObjective,
     WantedShares,
     WorkingSets,
-    flat,
     joint_features,
     labelled_loss,
-    unflat,
     unlabelled_loss,
 )
+from semistruct.methods.continuous import Learning, wanted_shares
+from semistruct.rules import Proportion, Rules, StartsWith
 
 SHORT = {"features": ["word", "shape"], "schedule": [0.03, 0.3], "rounds": 3, "max_steps": 30}
 
@@ -75,7 +71,7 @@ def test_features_of_labellings_are_those_of_the_definition(seed):
         case = brute.Case(dense(batch)[a:b], batch.kind[a:b], None, 1.0, None)
         assert_allclose(found[i], brute.joint_features(case, labels[a:b], 3, 2), rtol=0, atol=1e-12)
     chain = ChainWeights(rng.normal(size=(4, 3)), rng.normal(size=(2, 3, 3)))
-    again = unflat(flat(chain), batch, 3)
+    again = ChainWeights.of_flat(chain.flat, batch.n_features, 3)
     assert_array_equal(again.tokens, chain.tokens)
     assert_array_equal(again.trans, chain.trans)
 
@@ -154,8 +150,7 @@ def small_learning(seed):
     tokens = [[str(t) for t in rng.choice(list("abcd"), rng.integers(1, 5))] for _ in range(6)]
     labels = [[str(z) for z in rng.choice(list("xyz"), len(row))] for row in tokens[:3]]
     labels[0] = [None, *labels[0][1:]] if len(labels[0]) > 1 else labels[0]
-    given = {"features": ["word"], "rules": Rules([], labels=["x", "y", "z"]), "sample_weight": None}
-    task = Task.of(tokens[:3], labels, tokens[3:], **given)
+    task = task_of(tokens[:3], labels, tokens[3:], rules=Rules([], labels=["x", "y", "z"]))
     F, K = task.batch.n_features, task.batch.n_kinds
     chain = ChainWeights(rng.normal(size=(F, 3)), rng.normal(size=(K, 3, 3)))
     return Learning.of(task, State(chain), 1), chain
@@ -186,22 +181,21 @@ def test_the_labellings_in_the_way_join(seed):
 
 def test_the_supervised_part_is_a_smoothed_ssvm():
     """Huber's hinge and the softmax are no further from the hinge loss than 1/2 and SOFT log of the set."""
-    task = Task.of(*LABELLED, None, features=["word"], rules=None, sample_weight=None)
+    task = task_of(*LABELLED)
     batch, known, weight = task.labelled
     hard = MarginLearner(len(task.labels), 1e-3, 1000, 0, 1).learn(batch, known, 0.5 * weight)
     learning = Learning.of(task, State(hard.chain), 1)
     soft = learning.supervised(hard.chain, 0.5 * weight, 1e-8, 300)
     value = learning.objective(0.5 * weight, None)
-    at = value(flat(soft)[value.columns])[0]
+    at = value(soft.flat[value.columns])[0]
     slack = 0.5 * len(batch) * (0.5 + SOFT * np.log(len(learning.sets.labels)))
     assert abs(at - hard.history[-1].objective) < slack
-    assert at <= value(flat(hard.chain)[value.columns])[0] + 1e-6
+    assert at <= value(hard.chain.flat[value.columns])[0] + 1e-6
 
 
 def test_shares_are_those_of_rules_or_of_the_labels():
     def shares(rules):
-        given = {"features": ["word"], "rules": Rules(rules), "sample_weight": None}
-        return wanted_shares(Task.of(X, Y, POOL, **given), 1.0)
+        return wanted_shares(task_of(X, Y, POOL, rules=Rules(rules)), 1.0)
 
     found = shares([StartsWith("author")])
     author = sum(row.count("author") for row in Y) / sum(map(len, Y))
@@ -237,27 +231,8 @@ def test_fit_goes_along_the_schedule(fitted):
     same_fit(on_citations({"select": "last"}), fitted)
 
 
-def test_threads_do_not_change_the_result():
-    one, two = (on_citations({"n_jobs": n, "rounds": 1}, pool=CORPUS.tokens[N:]) for n in (1, 2))
-    same_fit(one, two)
-
-
 class Killed(Exception):
     pass
-
-
-@pytest.mark.parametrize("after", [2, 4, 6])
-def test_a_resumed_fit_is_the_uninterrupted_one(fitted, tmp_path, after):
-    rows = []
-
-    def stop(row):
-        rows.append(row)
-        if len(rows) == after:
-            raise Killed
-
-    with pytest.raises(Killed):
-        on_citations({"select": "last"}, checkpoint=tmp_path, watch=stop)
-    same_fit(on_citations({"select": "last"}, checkpoint=tmp_path, resume=True), fitted)
 
 
 def test_partial_labels_and_automatic_C():
@@ -265,18 +240,3 @@ def test_partial_labels_and_automatic_C():
     model = ContinuousTransductiveSSVM(C="auto", select="last", **SHORT).fit([X[1], *X], [partial, *Y], pool=POOL)
     assert len(model.labels_) == len(POOL)
     assert [row["C"] for row in model.search_] == list(MarginLearner.grid)
-
-
-def test_a_saved_model_predicts_the_same(fitted, tmp_path):
-    fitted.save(tmp_path / "model")
-    assert load(tmp_path / "model").predict(HELD_OUT[0]) == fitted.predict(HELD_OUT[0])
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("C", 0.0), ("schedule", [1.0, 0.5]), ("schedule", "relative"), ("balance", -1.0), ("rounds", 0),
-     ("max_steps", 0), ("select", "first"), ("tol", 0.0)],
-)  # fmt: skip
-def test_wrong_parameters_are_named(name, value):
-    with pytest.raises(ParameterError, match=rf"^ContinuousTransductiveSSVM\({name}="):
-        ContinuousTransductiveSSVM(**{name: value}).fit(X, Y)

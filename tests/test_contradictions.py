@@ -10,8 +10,7 @@ from semistruct.rules import Rules, Words
 from semistruct.rules import contradictions as module
 from semistruct.rules.contradictions import contradictions
 from semistruct.rules.events import TokenEvent
-from semistruct.rules.occurrences import Occurrences
-from semistruct.rules.words import WordIndex, WordTest
+from semistruct.rules.words import Texts, WordIndex, WordTest
 from vocabulary_strategies import PATTERNS, VOCABULARY_OF_WORDS
 
 
@@ -26,7 +25,7 @@ def by_all_pairs(rules, X, labels):
     for (i, s), (j, t) in combinations(numbered, 2):
         if i == j or (i, j) in found:
             continue
-        why = module._clash(s, t, labels)
+        why = module.clash(s, t, labels)
         forbid = s.high == t.high == 0 and s.per is None and t.per is None
         if why is None and forbid and isinstance(s.event, TokenEvent) and isinstance(t.event, TokenEvent):
             both = tokens_of(s.event, X) & tokens_of(t.event, X)
@@ -59,7 +58,8 @@ tests = st.none() | st.one_of(
 def test_places_of_events_of_tokens(corpus, word, before, after, place):
     X, _, labels = corpus
     event = TokenEvent(frozenset(labels), word, before, after, place)
-    assert Occurrences(X).of(event) == sorted(tokens_of(event, X))
+    texts = Texts(X)
+    assert texts.spots(event.tokens(texts)) == sorted(tokens_of(event, X))
 
 
 spellings = st.text("aAbBßẞ.1", max_size=2)
@@ -80,7 +80,7 @@ def test_words_that_pass(words, wanted, patterns, classes, exact, bare):
 
 def test_rules_about_different_words_are_not_compared(monkeypatch):
     compared = []
-    monkeypatch.setattr(module, "_clash", lambda *pair: compared.append(pair))
+    monkeypatch.setattr(module, "clash", lambda *pair: compared.append(pair))
     rules = Rules([Words([f"w{i}"], are="a" if i % 2 else "b") for i in range(300)])
     X = [[f"w{i}" for i in range(300)]]
     assert contradictions(rules, X, ["a", "b"]) == []

@@ -8,21 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 
 import brute
-from annealed_cases import HELD_OUT, LABELLED, POOL, X, Y, same_weights
-from semistruct import CRF, load
-from semistruct.batch import SequenceBatch
-from semistruct.errors import DataError, ParameterError
-from semistruct.fitting.learners import LikelihoodLearner
+from annealed_cases import LABELLED, POOL, X, Y, same_weights
+from semistruct import CRF
+from semistruct.core.batch import SequenceBatch
+from semistruct.core.lbfgs import minimise
+from semistruct.learning.learners import LikelihoodLearner
+from semistruct.learning.solvers.crf import PERIOD, Columns, Expected, Objective, merged, solve
 from semistruct.rules import Rules, StartsWith
-from semistruct.solvers.crf import PERIOD, Columns, Expected, Objective, solve
-from semistruct.solvers.lbfgs import minimise
-from semistruct.solvers.merging import merged
 from strategies import batches, chains_of, dense, random_batch, random_chain, seeds, some_known
 
 light = settings(deadline=None, max_examples=40)
@@ -88,17 +84,6 @@ def test_value_and_gradient(what, batch, Y, seed):
         there[j], back[j] = w[j] + small, w[j] - small
         slope = (enumerated(there)[0] - enumerated(back)[0]) / (2 * small)
         assert_allclose(gradient[j], slope, rtol=1e-6, atol=1e-6)
-
-
-@light
-@given(batches(), st.integers(1, 3), seeds)
-def test_weights_are_packed_and_unpacked(batch, Y, seed):
-    objective = Objective(batch, Y, np.ones(len(batch)), np.full(batch.n_tokens, -1, np.int16), merge=False)
-    chain = random_chain(np.random.default_rng(seed), batch, Y)
-    w = objective.pack(chain)
-    assert w.shape == (objective.size,)
-    assert_array_equal(objective.unpack(w).tokens, chain.tokens)
-    assert_array_equal(objective.unpack(w).trans, chain.trans)
 
 
 @light
@@ -288,12 +273,6 @@ def test_probabilities(fitted):
     assert fitted.predict_marginals([]) == fitted.confidence([]) == []
 
 
-def test_the_best_labellings(fitted):
-    for chain, ranked in zip(chains(fitted, X), fitted.predict(X, n_best=4), strict=True):
-        scores = [score for _, score in ranked]
-        assert_allclose(scores, brute.sorted_scores(*chain, len(scores)), rtol=0, atol=ROUNDING)
-
-
 def test_weights_of_sequences_are_copies():
     twice = CRF(**SMALL, **EXACT).fit(X, Y, sample_weight=[2, 1, 1, 0])
     copied = CRF(**SMALL, **EXACT).fit([X[0], *X[:3]], [Y[0], *Y[:3]])
@@ -308,43 +287,10 @@ def test_unknown_labels_are_summed_over_and_unlabelled_sequences_ignored():
     same_weights(CRF(**SMALL).fit([*X, *POOL], [*partial, *[None] * 4]), model)
 
 
-def test_C_is_chosen_from_a_grid():
-    model = CRF(C="auto", **SMALL).fit(*LABELLED, dev=(HELD_OUT[0][:10], HELD_OUT[1][:10]))
-    assert [row["C"] for row in model.search_] == list(LikelihoodLearner.grid)
-    best = max(row["token_accuracy"] for row in model.search_)
-    assert best == next(row["token_accuracy"] for row in model.search_ if row["C"] == model.C_)
-    same_weights(model, CRF(C=model.C_, **SMALL).fit(*LABELLED))
-    assert len(CRF(C="auto", **SMALL).fit(X, Y).search_) == len(LikelihoodLearner.grid)
-
-
 def test_many_absolute_weights_are_zero():
     dense_model, sparse = (CRF(l1=l1, **SMALL).fit(*LABELLED) for l1 in (0.0, 0.3))
     assert np.mean(sparse.model_.weights.tokens == 0) > 0.5 > np.mean(dense_model.model_.weights.tokens == 0)
     assert len(sparse.model_.encoder.vocabulary) < len(dense_model.model_.encoder.vocabulary)
-
-
-def test_threads_do_not_change_the_result():
-    data = [*LABELLED[0], *HELD_OUT[0]] * 3, [*LABELLED[1], *HELD_OUT[1]] * 3
-    one, *others = (CRF(features=["word"], tol=1e-2, n_jobs=n).fit(*data) for n in (1, 2, None))
-    for other in others:
-        same_weights(one, other)
-        for a, b in zip(one.predict_marginals(data[0]), other.predict_marginals(data[0]), strict=True):
-            assert_array_equal(a, b)
-
-
-def test_habits_of_estimators(tmp_path, fitted):
-    assert clone(fitted).get_params() == fitted.get_params()
-    with pytest.raises(NotFittedError):
-        clone(fitted).predict_marginals(X)
-    fitted.save(tmp_path / "m")
-    again = load(tmp_path / "m")
-    assert type(again) is CRF
-    assert again.get_params() == fitted.get_params()
-    same_weights(again, fitted)
-    assert again.predict(POOL, rules=True) == fitted.predict(POOL, rules=True)
-    found = GridSearchCV(CRF(), {"l1": [100.0, 0.0]}, cv=2, n_jobs=1).fit(*LABELLED)
-    assert found.best_params_ == {"l1": 0.0}
-    assert found.predict(POOL) == found.best_estimator_.predict(POOL)
 
 
 def test_a_sequence_of_two_thousand_tokens():
@@ -361,28 +307,6 @@ def test_a_fit_that_is_cut_short_says_so():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert CRF(**SMALL).fit(X, Y).stop_ == "converged"
-
-
-BAD = [
-    *[("C", value) for value in (0, -1, float("nan"), "best", None, True)],
-    *[("l1", value) for value in (-0.1, float("inf"), "much", None)],
-    *[("tol", value) for value in (0, -1, None)],
-    *[("max_iterations", value) for value in (0, 1.5, None)],
-    *[("n_jobs", 0), ("random_state", -1), ("features", 3), ("rules", "citations")],
-]
-
-
-@pytest.mark.parametrize(("name", "value"), BAD)
-def test_bad_parameters_are_refused_at_fit(name, value):
-    with pytest.raises(ParameterError, match=rf"CRF\({name}=.*\): {name} must be "):
-        CRF(**{name: value}).fit(X, Y)
-
-
-def test_bad_data_is_refused():
-    with pytest.raises(DataError, match="no sequence has a label"):
-        CRF().fit(X, [None] * 4)
-    with pytest.raises(DataError, match="not finite"):
-        SequenceBatch(*(np.array(a) for a in ([0, 1], [0], [np.nan], [0, 1], [0])), 1, 1)
 
 
 # ---- merged features

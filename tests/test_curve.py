@@ -1,7 +1,6 @@
 """`semistruct curve`: how many labels one needs."""
 
 import json
-import time
 
 import numpy as np
 import pytest
@@ -10,10 +9,18 @@ from hypothesis import strategies as st
 from matplotlib.image import imread
 from numpy.testing import assert_allclose
 
-from semistruct import SSVM, Corpus, Rules, make_citations, read, write
-from semistruct.errors import DataError, ParameterError
-from semistruct.experiments.curve import Curve, _Part, advice, learning_curve, sensible_sizes, trial_size
-from semistruct.experiments.outlook import Law, Outlook, Trial
+from semistruct import SSVM, Rules, make_citations, read, write
+from semistruct.app.experiments.curve import (
+    Curve,
+    Law,
+    Outlook,
+    Trial,
+    advice,
+    learning_curve,
+    sensible_sizes,
+    trial_size,
+)
+from semistruct.base.errors import DataError, ParameterError
 
 QUICK = ("--folds", "2", "-f", "word", "-f", "shape", "--sizes", "3,6", "--jobs", "1")
 
@@ -123,7 +130,7 @@ def test_the_law_has_the_least_squares(errors):
 
 def test_what_picked_labels_bring_shrinks_with_the_gain():
     scores = [[1 - 0.8 / n] * 2 for n in (10, 40)]
-    trial = Trial(10, [0.92] * 2, [0.96] * 2, [0.97] * 2)
+    trial = Trial(10, [0.96] * 2, [0.97] * 2)
     outlook = Outlook.of([10, 40], scores, trial)
     at_ten, at_forty = 0.8 / 10 - 0.8 / 20, 0.8 / 40 - 0.8 / 50
     assert_allclose(outlook.random.gain, at_forty)
@@ -142,17 +149,8 @@ def test_picked_labels_are_tried():
     corpus = make_citations(50)
     found = learning_curve(corpus, None, None, folds=2, sizes=[3, 5], features=["word", "shape"], n_jobs=1, C=0.1)
     assert found.trial.n == 5
-    assert found.trial.before == found.scores["annealed"][1]
     assert len(found.trial.random) == len(found.trial.picked) == 2
     assert found.outlook.picked is not None
-
-
-def test_the_time_to_tell_what_is_left_grows_with_the_number_of_sequences():
-    """Quadratic time would be half a minute here."""
-    part = _Part(Corpus(), [], list(range(80_000)), None, {})
-    began = time.process_time()
-    assert part.left(range(0, 80_000, 2)) == list(range(1, 80_000, 2))
-    assert time.process_time() - began < 10
 
 
 def test_wrong_usage(home, run, tmp_path):
@@ -167,7 +165,6 @@ def test_wrong_usage(home, run, tmp_path):
         (["-o", tmp_path / "none" / "curve.png"], "cannot write: no such folder"),
         (["-r", "nothing"], "there is no rules file nothing"),
         (["--label-column", "5"], "labelled.tsv:1: there is no label column 5"),
-        (["--scheme", "BIO"], "no label scheme 'BIO'"),
     ):
         code, out, err = run("curve", home / "labelled.tsv", *args)
         assert (code, out) == (2, "")

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import pytest
 
 from semistruct import rules
-from semistruct.cli import main
+from semistruct.app.cli import main
 from semistruct.methods import METHODS
 from semistruct.rules.vocabulary import VOCABULARY
 
@@ -173,7 +173,7 @@ def test_every_method_has_a_place():
 def test_every_command_is_described():
     from typer.main import get_command
 
-    from semistruct.cli.app import app
+    from semistruct.app.cli.app import app
 
     text = (DOCS / "cli.md").read_text(encoding="utf-8")
     assert [name for name in get_command(app).commands if f"## `{name}" not in text] == []

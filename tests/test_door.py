@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from semistruct import CRF, HMM, SSVM, AnnealedSSVM
-from semistruct.errors import DataError, ParameterError, SemistructError
+from semistruct.base.errors import DataError, ParameterError, SemistructError
+from semistruct.data.corpus import Corpus
+from semistruct.learning.data import Data
+from semistruct.rules import Rules, Words
 
 X = [["a", "b", "c"], ["b"], ["a", "c"]]
 Y = [["p", "q", "q"], ["q"], ["p", "q"]]
@@ -52,6 +55,65 @@ def test_labels_that_do_not_fit_the_tokens(model, method, case):
 def test_confidence_needs_all_labels(model, labels):
     with pytest.raises(DataError, match="sequence 0 has an unknown label"):
         model.confidence(X[:1], labels)
+
+
+# ---- what a fit refuses
+
+BAD_DATA = {
+    "no labels": ({"y": [None] * 3}, "no sequence has a label"),
+    "only unknown labels": ({"X": [["a"]], "y": [[None]]}, "no sequence has a label"),
+    "no sequences": ({"X": [], "y": []}, "no sequence has a label"),
+    "labels as one text": ({"X": [["a", "b"]], "y": ["xy"]}, "training data: sequence 0 has 2 tokens but 'xy'"),
+    "fewer labels": ({"y": [*Y[:2], ["q"]]}, "training data: sequence 2 has 2 tokens but 1 labels"),
+    "more label lists": ({"y": [*Y, None]}, "3 sequences but 4 label lists"),
+    "numbers as labels": ({"X": [["a"], ["b"]], "y": [["x"], [3]]}, "sequence 1 has the label 3"),
+    "empty label": ({"X": [["a"], ["b"]], "y": [["x"], [""]]}, "sequence 1 has an empty label"),
+    "empty sequence": ({"X": [["a"], []], "y": [["x"], []]}, "sequence 1 has no tokens"),
+    "empty token": ({"X": [["a"], ["b", ""]], "y": [["x"], ["x", "y"]]}, "sequence 1 has an empty token"),
+    "numbers as tokens": ({"X": [[1, 2]], "y": [["x", "y"]]}, "sequence 0 holds 1"),
+    "features among tokens": ({"X": [["a"], [["f"]], ["b"]], "y": [None, ["x"], ["x"]]}, "training data: sequence 1 "),
+    "empty in the pool": ({"pool": [["a"], []]}, "pool data: sequence 1 has no tokens"),
+    "numbers as pool": ({"pool": [3]}, "pool data: sequence 0 is 3"),
+    "a corpus as pool": ({"pool": Corpus.of(X)}, "pool data: a Corpus is not a list .* pass corpus.tokens and"),
+    "a text in the pool": ({"pool": [["a"], "abc"]}, "pool data: sequence 1 is 'abc'"),
+    "examples as pool": ({"pool": list(Corpus.of(X))}, r"pool data: sequence 0 is Example\("),
+    "features as pool": ({"pool": [[["f"]]]}, r"pool data: sequence 0 holds \['f'\], expected tokens"),
+    "weights": ({"sample_weight": [1, 1]}, "sample_weight has shape"),
+    "no weight": ({"sample_weight": [0, 0, 0]}, "no sequence has a label and a sample_weight > 0"),
+    "weight without labels": ({"y": [*Y[:2], None], "sample_weight": [0, 0, 1]}, ".* a sample_weight > 0"),
+    "bad dev": ({"dev": ([["a"]], [["q", "q"]])}, "dev data: sequence 0 has 1 tokens but 2 labels"),
+    "dev of numbers": ({"dev": ([3], [["q"]])}, "dev data: sequence 0 is 3"),
+    "rules about words": (
+        {"X": [[["a"]]], "y": [["x"]], "rules": Rules([Words(["a"], are="x")])},
+        "rules about words need tokens",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_DATA)
+def test_bad_data_is_refused(case):
+    changed, message = BAD_DATA[case]
+    given = {"X": X, "y": Y, **changed}
+    with pytest.raises(DataError, match=message) as caught:
+        Data.of(given.pop("X"), given.pop("y"), **given)
+    one_sentence(caught)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None])
+def test_values_of_features_that_are_no_numbers(value):
+    with pytest.raises(DataError, match="sequence 1, token 1: feature 'f' is "):
+        SSVM().fit([[{"f": 1.0}], [{"f": 1.0}, {"f": value}]], [["x"], ["x", "y"]])
+
+
+@pytest.mark.parametrize("dev", [([["d"]], [None]), ([["d"]], [["title"]])])
+def test_dev_data_without_a_known_label(dev):
+    with pytest.raises(DataError, match="dev data: no token has a label"):
+        AnnealedSSVM().fit(X, Y, pool=X, dev=dev)
+
+
+def test_dev_data_that_is_training_data_is_told():
+    with pytest.warns(UserWarning, match="1 of 2 dev sequences are also in the training data"):
+        AnnealedSSVM().fit(X, Y, dev=([X[0], ["d"]], [Y[0], ["q"]]))
 
 
 # ---- labels in arrays
@@ -175,7 +237,7 @@ def test_a_number_of_labellings_that_makes_no_sense(model, n_best):
 
 def test_many_labellings_need_little_memory(model, monkeypatch):
     wanted = model.predict(X, n_best=3)
-    monkeypatch.setattr("semistruct.model.CHUNK", 3)  # one sequence at a time
+    monkeypatch.setattr("semistruct.model.model.CHUNK", 3)  # one sequence at a time
     assert model.predict(X, n_best=3) == wanted
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from semistruct import SSVM, Rules, make_citations, write
-from semistruct.fitting.effects import Right, effects_of, weighed_like
+from semistruct.learning.effects import Right, effects_of, weighed_like
 from semistruct.rules import AtMostOnce, Proportion, StartsWith, Words
 
 TRAIN, TEST = make_citations(8, seed=1), make_citations(25, seed=2)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from semistruct import CODL, SSVM, Rules, load, read, write
-from semistruct.errors import (
+from semistruct.base.errors import (
     LONGEST_MESSAGE,
     DataError,
     DataWarning,
@@ -133,7 +133,7 @@ def test_no_message_is_long(model, tmp_path, call):
     assert max(map(len, said)) <= LONGEST_MESSAGE
 
 
-@pytest.mark.parametrize("option", ["format", "scheme", "outside", "tokens", "cut_tokens", "encoding"])
+@pytest.mark.parametrize("option", ["format", "scheme", "outside", "tokens", "encoding"])
 @pytest.mark.parametrize("value", [np.array([1, 2]), {}, 5])
 def test_options_of_reading_that_are_no_texts_are_refused(tmp_path, option, value):
     with pytest.raises(SemistructError):

@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import brute_projection
 from rule_strategies import EVERY_KIND, built, corpora, descriptions, has_expectation
-from semistruct.errors import ParameterError
-from semistruct.expectations.rows import LARGEST, Expectations, Rows
+from semistruct.base.errors import ParameterError
 from semistruct.rules import AtMostOnce, Function, MaxLength, MinLength, Order, Rules, StartsWith
+from semistruct.rules.expectations import LARGEST, Expectations, Rows
 
 ROUNDING = 1e-9
 X = [["pp", "a", ".", "b"], ["pp", "ca"], ["x1", "."]]  # eight tokens

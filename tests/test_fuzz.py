@@ -13,7 +13,7 @@ from fuzz import campaign as running
 from fuzz.__main__ import PARTS, main
 from fuzz.campaign import Part, Tally, campaign, explore, is_good, replay
 from planted_faults import FAULTS
-from semistruct.errors import DataError
+from semistruct.base.errors import DataError
 from semistruct.rules.conditions import If
 from vocabulary_strategies import descriptions, entries_of, grown, kinds
 

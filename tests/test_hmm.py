@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 
 from rule_strategies import corpora
 from semistruct import HMM, SSVM, Rules, load, make_citations
-from semistruct.batch import UNKNOWN
-from semistruct.errors import DataError, ParameterError
-from semistruct.fitting.learners import learn_mixture
+from semistruct.base.errors import DataError
+from semistruct.core.batch import UNKNOWN
+from semistruct.learning.learners import learn_mixture
 from semistruct.methods.hmm import CountLearner
 from semistruct.rules import StartsWith
 from strategies import batches, seeds
@@ -218,33 +216,6 @@ def test_rules_n_best_confidence_and_files(tmp_path):
     assert again.get_params() == model.get_params()
 
 
-def test_threads_do_not_matter():
-    corpus = make_citations(80, seed=3)
-    hidden = [[label if t % 3 else None for t, label in enumerate(row)] for row in corpus.labels]
-    one, two = (HMM(n_jobs=n).fit(corpus.tokens, hidden).model_.weights for n in (1, 2))
-    assert_array_equal(one.tokens, two.tokens)
-    assert_array_equal(one.trans, two.trans)
-
-
-def test_clone_and_grid_search():
-    assert clone(HMM(smoothing=2.0)).get_params() == HMM(smoothing=2.0).get_params()
-    corpus = make_citations(20, seed=5)
-    search = GridSearchCV(HMM(), {"smoothing": [0.01, 10.0]}, cv=2).fit(corpus.tokens, corpus.labels)
-    assert search.best_params_ == {"smoothing": 0.01}
-    assert HMM().fit(X, Y).C_ == 1.0
-
-
-@pytest.mark.parametrize("bad", [{"smoothing": 0}, {"smoothing": -1}, {"smoothing": "auto"}, {"n_jobs": 0}])
-def test_bad_parameters(bad):
-    with pytest.raises(ParameterError, match=f"{next(iter(bad))} must be"):
-        HMM(**bad).fit(X, Y)
-
-
 def test_negative_values_cannot_be_counted():
     with pytest.raises(DataError, match="negative"):
         HMM().fit([[{"f": -1.0}]], [["a"]])
-
-
-def test_no_labels():
-    with pytest.raises(DataError, match="no sequence has a label"):
-        HMM().fit([["a"]], [None])

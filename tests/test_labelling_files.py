@@ -8,11 +8,12 @@ import time
 
 import pytest
 
-from semistruct import SSVM, Rules, make_citations, processes
-from semistruct.cli import answering, labelling, progress
-from semistruct.errors import RuleWarning
-from semistruct.formats import beginning, marked, write
-from semistruct.processes import Crew
+from semistruct import SSVM, Rules, make_citations
+from semistruct.app.cli import answers, output
+from semistruct.base import processes
+from semistruct.base.errors import RuleWarning
+from semistruct.base.processes import Workers
+from semistruct.data.formats import marked, write
 
 RULES = """rules:
   - starts_with: author
@@ -34,7 +35,7 @@ def model():
 @pytest.fixture
 def place(model, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(labelling, "CHUNK", 4)
+    monkeypatch.setattr(answers, "CHUNK", 4)
     model.save("m")
     write(make_citations(30, seed=2), "a.txt", "text")
     write(make_citations(10, seed=3), "b.tsv", "tsv")
@@ -45,18 +46,20 @@ def place(model, tmp_path, monkeypatch):
 @pytest.fixture
 def at_once(monkeypatch):
     """Other processes are started at once, and waited for; gives how many parts they were given."""
-    given, submit = [], Crew.submit
+    given, submit = [], Workers.submit
     monkeypatch.setattr(processes, "PATIENCE", 0.0)
-    monkeypatch.setattr(Crew, "ready", property(lambda crew: all(one.result() is None for one in crew._starts)))
-    monkeypatch.setattr(Crew, "submit", lambda crew, part: (given.append(len(part)), submit(crew, part))[1])
+    monkeypatch.setattr(
+        Workers, "ready", property(lambda workers: all(one.result() is None for one in workers._starts))
+    )
+    monkeypatch.setattr(Workers, "submit", lambda workers, part: (given.append(len(part)), submit(workers, part))[1])
     return given
 
 
-@pytest.mark.filterwarnings("default::semistruct.errors.RuleWarning")
+@pytest.mark.filterwarnings("default::semistruct.base.errors.RuleWarning")
 @pytest.mark.parametrize(
     "options",
     [
-        ["predict", "m", "a.txt", "b.tsv", "--to", "jsonl", "--confidence", "--n-best", "2"],
+        ["predict", "m", "a.txt", "b.tsv", "--to", "jsonl", "--confidence"],
         ["predict", "m", "a.txt", "-r", "r.yaml"],
         ["evaluate", "m", "b.tsv", "-r", "r.yaml", "--errors", "2"],
     ],
@@ -84,13 +87,13 @@ def test_functions_that_the_user_trusts_are_called_there_too(place, run, at_once
 
 MANY = """
 import sys
-from semistruct import processes
-from semistruct.cli import answering, labelling, main
+from semistruct.base import processes
+from semistruct.app.cli import answers, main
 import time
-labelling.CHUNK, processes.PATIENCE = 20, 0.0
-real = answering.Answering.__call__
-answering.Answering.__call__ = lambda self, X: (time.sleep(0.02), real(self, X))[1]
-class Crew(processes.Crew):
+answers.CHUNK, processes.PATIENCE = 20, 0.0
+real = answers.Answering.__call__
+answers.Answering.__call__ = lambda self, X: (time.sleep(0.02), real(self, X))[1]
+class Workers(processes.Workers):
     def __init__(self, *args):
         super().__init__(*args)
         with open("pids", "w") as file:
@@ -98,7 +101,7 @@ class Crew(processes.Crew):
     def submit(self, part):
         open("busy", "w").close()
         return super().submit(part)
-processes.Crew = Crew
+processes.Workers = Workers
 main(sys.argv[1:])
 """
 
@@ -144,35 +147,6 @@ def test_an_interruption_ends_all_processes(place, many):
     assert [name for name in os.listdir(place) if "out" in name] == []
 
 
-@pytest.mark.filterwarnings("default::semistruct.errors.DataWarning")
-@pytest.mark.parametrize("change", ["grows", "shrinks"])
-def test_an_input_that_changes_while_it_is_read(place, run, monkeypatch, change):
-    real = answering.Answering.__call__
-
-    def call(self, X):
-        os.truncate("a.txt", 2000) if change == "shrinks" else write(make_citations(40, seed=9), "a.txt", "text")
-        return real(self, X)
-
-    monkeypatch.setattr(answering.Answering, "__call__", call)
-    code, _, err = run("predict", "m", "a.txt", "-o", "out")
-    problem = "has changed while it was read; the labels may be those of old and new content"
-    assert (code, err) == (0, f"semistruct: warning: a.txt: {problem}\n")
-
-
-@pytest.mark.filterwarnings("default::semistruct.errors.DataWarning")
-def test_a_pool_that_is_replaced_while_it_is_read(place, run, monkeypatch):
-    def reading(examples):
-        write(make_citations(9, seed=8), "other.txt", "text")
-        os.replace("other.txt", "a.txt")
-        return examples
-
-    monkeypatch.setattr("semistruct.formats.sharing_words", reading)
-    write(make_citations(8, seed=7), "few.tsv", "tsv")
-    code, _, err = run("train", "few.tsv", "-u", "a.txt", "-o", "new.model", "-C", "1", "--select", "last", "-q")
-    assert code == 0
-    assert "warning: a.txt: has changed while it was read; what was read may be old and new content\n" in err
-
-
 def test_a_very_long_text(place, run, monkeypatch):
     monkeypatch.setattr(marked, "LONGEST_TEXT", 1000)
     (place / "long.txt").write_text("Short. 1999.\n" + "word " * 201 + "\n")
@@ -181,19 +155,13 @@ def test_a_very_long_text(place, run, monkeypatch):
     assert (code, err) == (2, f"semistruct: long.txt:2: {problem}\n")
 
 
-def test_little_of_long_lines_is_looked_at(monkeypatch):
-    monkeypatch.setattr("semistruct.formats.SAMPLE_CHARACTERS", 10)
-    assert beginning(["abc\n", "defghijklm\n", "n\n"]) == "abc\ndefghi"
-
-
 def test_long_sequences_make_small_chunks(monkeypatch):
-    monkeypatch.setattr(labelling, "CHUNK", 3)
-    monkeypatch.setattr(labelling, "CHUNK_TOKENS", 10)
+    monkeypatch.setattr(answers, "CHUNK", 3)
+    monkeypatch.setattr(answers, "CHUNK_TOKENS", 10)
     sizes = [4, 4, 4, 1, 1, 1, 1, 50, 2]
     examples = [("", "x" * size) for size in sizes]
-    found = [[len(x) for _, x in chunk] for chunk in labelling._chunks(iter(examples))]
+    found = [[len(x) for _, x in chunk] for chunk in answers.chunks(examples)]
     assert found == [[4, 4, 4], [1, 1, 1], [1, 50], [2]]
-    assert [len(chunk) for chunk in labelling._chunks(iter(examples), whole=True)] == [9]
 
 
 def test_a_full_disk_leaves_nothing(place):
@@ -217,16 +185,16 @@ def test_progress_on_a_terminal(monkeypatch):
         def __exit__(self, *_):
             pass
 
-    monkeypatch.setattr(progress, "status_line", lambda text, quiet: Line())
-    monkeypatch.setattr(progress.time, "perf_counter", lambda: now[0])
-    with progress.counting(False) as show:
+    monkeypatch.setattr(output, "status_line", lambda text, quiet: Line())
+    monkeypatch.setattr(output.time, "perf_counter", lambda: now[0])
+    with output.show_count(False) as show:
         show(2000, 2000)
         now[0] += 4.0
         show(10000, 2000)
     assert seen == ["2,000 sequences  read again", "10,000 sequences  2,000 per second"]
 
 
-@pytest.mark.filterwarnings("default::semistruct.errors.RuleWarning")
+@pytest.mark.filterwarnings("default::semistruct.base.errors.RuleWarning")
 def test_rules_of_a_file_are_obeyed_by_all(place, model, run, at_once):
     """The labels are those of the library."""
     write(make_citations(9, seed=6), "c.tsv", "tsv")
@@ -236,3 +204,19 @@ def test_rules_of_a_file_are_obeyed_by_all(place, model, run, at_once):
         wanted = model.predict(tokens, rules=Rules.from_text(RULES))
     found = [[line.split("\t")[-1] for line in part.splitlines()] for part in out.strip().split("\n\n")]
     assert found == wanted
+
+
+@pytest.mark.parametrize(
+    ("ending", "format"),
+    [("jsonl", "jsonl"), ("JSON", "json"), ("csv", "csv-texts"), ("tsv", "tsv"), ("conll", "conll"), ("txt", "inline")],
+)
+def test_the_ending_of_the_output_says_its_format(place, good, ending, format):
+    good("predict", "m", "a.txt", "-q", "-o", f"out.{ending}")
+    good("predict", "m", "a.txt", "-q", "-o", "named", "--to", format)
+    assert (place / f"out.{ending}").read_bytes() == (place / "named").read_bytes()
+
+
+def test_an_ending_that_fits_the_input_changes_nothing(place, good):
+    write(make_citations(3, seed=2), "a.csv", "csv")
+    good("predict", "m", "a.csv", "-q", "-o", "out.csv")
+    assert (place / "out.csv").read_text().startswith("sequence,token,")

@@ -12,17 +12,20 @@ from itertools import count
 import pytest
 
 from process_cases import fail_at, slower_first, where
-from semistruct import SSVM, Rules, make_citations, processes
-from semistruct.cli.asking import Answering, Wanted
-from semistruct.errors import DataError, RuleWarning, UncertainWarning
-from semistruct.processes import AHEAD, Crew, ProcessError, in_order
+from semistruct import SSVM, Rules, make_citations
+from semistruct.app.cli.answers import Answering
+from semistruct.base import processes
+from semistruct.base.errors import DataError, RuleWarning, UncertainWarning
+from semistruct.base.processes import AHEAD, ProcessError, Workers, in_order
 
 
 @pytest.fixture
 def at_once(monkeypatch):
     """Other processes are started at once, and waited for."""
     monkeypatch.setattr(processes, "PATIENCE", 0.0)
-    monkeypatch.setattr(Crew, "ready", property(lambda crew: all(one.result() is None for one in crew._starts)))
+    monkeypatch.setattr(
+        Workers, "ready", property(lambda workers: all(one.result() is None for one in workers._starts))
+    )
 
 
 def numbered(values):
@@ -54,7 +57,7 @@ def test_all_processes_share_the_work_and_end_with_it(at_once, capfd):
 
 
 def test_a_little_work_is_done_here(monkeypatch):
-    monkeypatch.setattr(processes, "Crew", None)
+    monkeypatch.setattr(processes, "Workers", None)
     assert {pid for _, (_, pid) in in_order(where, numbered(range(30)), 2)} == {os.getpid()}
     monkeypatch.setattr(processes, "PATIENCE", 0.0)
     assert {pid for _, (_, pid) in in_order(where, numbered(range(30)), 1)} == {os.getpid()}
@@ -124,7 +127,7 @@ def test_nobody_is_left_behind_when_the_reader_stops(at_once):
 PARENT = """
 import os, time
 from process_cases import where
-from semistruct import processes
+from semistruct.base import processes
 processes.PATIENCE = 0.0
 seen = set()
 def parts():
@@ -161,12 +164,12 @@ def test_warnings_travel_between_processes(warning):
     assert (str(again), vars(again)) == (str(warning), vars(warning))
 
 
-@pytest.mark.parametrize("wanted", [Wanted(), Wanted(n_best=3), Wanted(confidence=True)])
+@pytest.mark.parametrize("wanted", [{}, {"confidence": True}], ids=str)
 @pytest.mark.parametrize("text", [None, "rules: [starts_with: title]", "rules: []"])
 def test_another_process_is_asked_the_same(wanted, text):
     data = make_citations(12, seed=1)
     estimator = SSVM(C=0.5).fit(data.tokens[:8], data.labels[:8])
-    ask = Answering(estimator, None if text is None else Rules.from_text(text), wanted)
+    ask = Answering(estimator, None if text is None else Rules.from_text(text), **wanted)
     elsewhere = pickle.loads(pickle.dumps(ask.on_one_core()))
     assert repr(elsewhere(data.tokens[8:])) == repr(ask(data.tokens[8:]))
 
@@ -174,6 +177,6 @@ def test_another_process_is_asked_the_same(wanted, text):
 def test_a_process_that_gives_labels_does_not_import_what_learning_needs(tmp_path):
     data = make_citations(8, seed=1)
     estimator = SSVM(C=0.5).fit(data.tokens, data.labels)
-    (tmp_path / "ask").write_bytes(pickle.dumps(Answering(estimator, None, Wanted()).on_one_core()))
+    (tmp_path / "ask").write_bytes(pickle.dumps(Answering(estimator, None).on_one_core()))
     code = "import pickle, sys; pickle.load(open('ask', 'rb'))([['a']]); sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False).returncode == 0

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semistruct.errors import DataError, ParameterError
-from semistruct.labels import Span, convert, encode, scheme_of, spans
+from semistruct.base.errors import DataError, ParameterError
+from semistruct.data.labels import Span, convert, encode, scheme_of, spans
 
 # conlleval, entry by entry: pairs (tag before, tag) at which a chunk ends or starts whatever the types.
 ENDS = {*("BB", "BS", "BO", "IB", "IS", "IO"), *("EB", "EI", "EE", "ES", "EO", "SB", "SI", "SE", "SS", "SO")}

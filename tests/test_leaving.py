@@ -16,13 +16,13 @@ def interrupting():
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.05)
 threading.Thread(target=interrupting, daemon=True).start()
-from semistruct.cli import main
+from semistruct.app.cli import main
 main(sys.argv[1:])
 """
 COMMAND = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from semistruct.cli.leaving import safe_imports
+from semistruct.app.cli.ending import safe_imports
 with safe_imports():
     {inside}
 print("went on")
@@ -75,9 +75,3 @@ def test_a_whole_command_in_the_background_goes_on(tmp_path):
     command = [sys.executable, "-c", ALWAYS, "train", "few.tsv", "-C", "1", "-o", "a.model"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=ignore, check=False)
     assert (done.returncode, (tmp_path / "a.model").exists()) == (0, True), done.stderr
-
-
-def test_these_tests_may_run_in_the_background():
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", __file__, "-k", "swallow"]
-    done = subprocess.run(command, capture_output=True, text=True, preexec_fn=ignore, check=False)
-    assert done.returncode == 0, done.stdout

@@ -3,16 +3,16 @@
 import json
 import os
 import re
-import warnings
 from pathlib import Path
 
 import pytest
 
 import semistruct
-from semistruct import SSVM, cli, make_citations, read
-from semistruct.errors import DataError, DataWarning, ModelError, ParameterError
-from semistruct.looks import Look, probable_cut
-from semistruct.tokens import tokenize
+from semistruct import SSVM, make_citations, read
+from semistruct.app import cli
+from semistruct.base.errors import DataError, DataWarning, ModelError, ParameterError
+from semistruct.data.tokens import tokenize
+from semistruct.features.text_style import Look, probable_cut
 
 TEXTS = [e.text for e in make_citations(40)]
 WORDS = [tokenize(text)[0] for text in TEXTS]
@@ -126,7 +126,7 @@ def test_a_way_to_cut_that_is_none_is_not_saved(tmp_path):
 )
 def test_models_that_are_damaged(tmp_path, tokens, monkeypatch):
     model = fitted(WORDS)
-    monkeypatch.setattr(semistruct.store, "write_model", _writer(semistruct.store.write_model, tokens))
+    monkeypatch.setattr(semistruct.model.store, "write_model", _writer(semistruct.model.store.write_model, tokens))
     model.save(tmp_path / "a.model")
     with pytest.raises(ModelError, match="the model is damaged"):
         semistruct.load(tmp_path / "a.model")
@@ -234,6 +234,8 @@ def test_tokens_that_were_cut_in_another_way():
     )
     assert difference(WORDS[:20], AT_BLANKS[20:22]) is not None
     assert difference(WORDS, [["Smith,", "Inc."]]) is None  # too few to tell
+    with pytest.warns(DataWarning, match=r"^x: the tokens look unlike"):
+        Look.of(WORDS).warn_of_difference("x", AT_BLANKS)
 
 
 def test_a_look_survives_json():
@@ -279,11 +281,3 @@ def test_one_warning_for_a_file_that_looks_otherwise(here, command, capsys):
     lines = [line for line in capsys.readouterr().err.splitlines() if "look unlike" in line]
     assert len(lines) == 1
     assert lines[0].startswith("semistruct: warning: other.jsonl: the tokens look unlike the training ones: ")
-
-
-def test_the_warning_is_one_of_data():
-    with pytest.warns(DataWarning, match=r"^x: the tokens look unlike"):
-        Look.of(WORDS).warn_of_difference("x", AT_BLANKS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Look.of(WORDS).warn_of_difference("x", WORDS)

@@ -7,8 +7,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
-from semistruct.errors import DataError
-from semistruct.metrics import evaluate, token_accuracy
+from semistruct.base.errors import DataError
+from semistruct.data.metrics import evaluate, token_accuracy
 
 LABELS = ["a", "b", "c", "O"]
 

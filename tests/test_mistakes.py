@@ -1,9 +1,8 @@
-"""What `evaluate --errors` and `predict --n-best` show of a model's mistakes and doubts."""
+"""What `evaluate --errors` and `--html` show of a model's mistakes."""
 
 import json
 import re
 import shutil
-import subprocess
 import time
 from itertools import pairwise
 
@@ -12,10 +11,9 @@ import pytest
 
 from brute import score as brute_score
 from semistruct import SSVM, Corpus, Rules, load, make_citations, read, write
-from semistruct.chain.inference import effective_steps
-from semistruct.cli.labelling import _broken
-from semistruct.report.mistakes import page
-from semistruct.report.pages import blocks
+from semistruct.app.report.evaluation import BrokenRules, Evaluation, Mistake, Mistakes, blocks, broken_rules
+from semistruct.app.report.mistakes import page
+from semistruct.core.chain.inference import effective_steps
 from semistruct.rules import StartsWith
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -80,11 +78,11 @@ def test_the_time_to_count_broken_rules_grows_with_the_number_of_sequences():
     """Quadratic time would be minutes here."""
     gold = Corpus.of([["a", "b"]] * 40_000, [["p", "q"], ["q", "q"], ["new", "q"], None] * 10_000)
     began = time.process_time()
-    found = _broken(Rules([StartsWith(["p"])]), gold, [["p", "p"], ["q", "p"]] * 20_000, ["p", "q"])
+    found = broken_rules(Rules([StartsWith(["p"])]), gold, [["p", "p"], ["q", "p"]] * 20_000, ["p", "q"]).counts
     assert time.process_time() - began < 20
-    (rule,) = found["gold"]["rules"]
-    assert found["gold"] == {"sequences": 20_000, "any": 10_000, "rules": {rule: 10_000}}
-    assert found["predicted"] == {"sequences": 40_000, "any": 20_000, "rules": {rule: 20_000}}
+    (rule,) = found["gold"].rules
+    assert found["gold"] == BrokenRules(20_000, 10_000, {rule: 10_000})
+    assert found["predicted"] == BrokenRules(40_000, 20_000, {rule: 20_000})
 
 
 def test_a_label_that_the_model_has_never_seen_has_no_margin(good, home, tmp_path):
@@ -130,7 +128,7 @@ def test_a_model_without_mistakes(good, home, tmp_path):
 
 def test_neighbours_with_the_same_labels_are_one_block():
     found = blocks(["a", "b", "c", "d"], ["x", "x", "y", None], ["x", "x", "x", "x"])
-    assert [(b["tokens"], b["gold"], b["found"], b["wrong"]) for b in found] == [
+    assert [(b.tokens, b.gold, b.found, b.wrong) for b in found] == [
         (["a", "b"], "x", "x", False), (["c"], "y", "x", True), (["d"], None, "x", False),
     ]  # fmt: skip
 
@@ -153,18 +151,14 @@ def test_the_page_shows_the_same(good, home, tmp_path):
 
 
 def result_of(tokens, gold, predicted):
-    row = {
-        "where": "x:1",
-        "wrong": 1,
-        "margin": -1.0,
-        "broken": ["<b>"],
-        "tokens": tokens,
-        "gold": gold,
-        "predicted": predicted,
-    }
-    scores = {"token_accuracy": 0.5, "sequence_accuracy": 0.0, "span_f1": None, "n_sequences": 1}
-    scores["calibration"] = None
-    return {"model": "<m>", "data": "d", "rules": True, **scores, "mistakes": {"sequences": 1, "worst": [row]}}
+    row = Mistake("x:1", 1, -1.0, ["<b>"], tokens, gold, predicted)
+    none = dict.fromkeys(
+        ("span_precision", "span_recall", "span_f1", "macro_f1", "per_label", "n_tokens", "seconds", "broken")
+    )
+    return Evaluation(
+        token_accuracy=0.5, sequence_accuracy=0.0, n_sequences=1, model="<m>", data="d", rules=True, calibration=None,
+        mistakes=Mistakes(1, [row]), **none,
+    )  # fmt: skip
 
 
 def test_the_page_escapes_what_it_shows():
@@ -175,65 +169,7 @@ def test_the_page_escapes_what_it_shows():
     assert "? → b" in text
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to look at the page with")
-def test_the_page_fits_a_phone(tmp_path):
-    measure = (
-        "document.body.dataset.over = document.documentElement.scrollWidth - document.documentElement.clientWidth;"
-    )
-    text = page(result_of(["word" * 60, "b"], ["author", "author"], ["title", "author"]))
-    (tmp_path / "page.html").write_text(text.replace("</body>", f"<script>{measure}</script></body>"), encoding="utf-8")
-    command = [
-        CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
-        "--window-size=500,900", "--dump-dom", (tmp_path / "page.html").as_uri(),
-    ]  # fmt: skip
-    dom = subprocess.run(command, capture_output=True, text=True, timeout=180, check=True).stdout
-    assert 'data-over="0"' in dom
-
-
 def test_a_page_never_replaces_an_input(run, home):
     code, _, err = run("evaluate", home / "refs.model", home / "test.tsv", "--html", home / "test.tsv")
     assert code == 2
     assert "is also an input" in err
-
-
-# ---- several labellings
-
-
-@pytest.mark.parametrize("options", [[], ["--no-rules"], ["--confidence"]])
-def test_the_best_labellings_are_the_librarys(good, home, options):
-    model, X = load(home / "refs.model"), read(home / "test.tsv").tokens
-    out = good("predict", home / "refs.model", home / "test.tsv", "--to", "jsonl", "--n-best", 3, *options)
-    records = [json.loads(line) for line in out.splitlines()]
-    wanted = model.predict(X, rules="--no-rules" not in options, n_best=3)
-    for x, record, best in zip(X, records, wanted, strict=True):
-        assert record["labels"] == best[0][0]
-        assert [one["labels"] for one in record["n_best"]] == [labels for labels, _ in best]
-        assert [one["score"] for one in record["n_best"]] == [round(score, 4) for _, score in best]
-        if "--confidence" in options:
-            for one in record["n_best"]:
-                sure = model.confidence([x], [one["labels"]], rules=True)[0]
-                assert one["confidence"] == [round(c, 4) for c in sure.tolist()]
-    (home / "best.jsonl").write_text(out, encoding="utf-8")
-    assert read(home / "best.jsonl").labels == [record["labels"] for record in records]
-
-
-def test_the_best_labellings_of_text_are_spans(good, home, tmp_path):
-    (tmp_path / "x.txt").write_text("A. Turing. On numbers.\n", encoding="utf-8")
-    record = json.loads(good("predict", home / "refs.model", tmp_path / "x.txt", "--to", "jsonl", "--n-best", 2))
-    assert record["text"] == "A. Turing. On numbers."
-    assert [one.keys() for one in record["n_best"]] == [{"score", "spans"}] * 2
-    assert record["n_best"][0]["spans"] == record["spans"]
-    assert record["n_best"][0]["score"] >= record["n_best"][1]["score"]
-
-
-def test_several_labellings_need_jsonl_and_no_corpus_rules(run, home):
-    files = ["predict", home / "refs.model", home / "test.tsv", "--n-best", 2]
-    for options, said in [
-        ([], "--n-best needs --to jsonl"),
-        (["--to", "tsv"], "--n-best needs --to jsonl"),
-        (["--to", "jsonl", "--corpus-rules"], "cannot go with --n-best"),
-    ]:
-        code, out, err = run(*files, *options)
-        assert (code, out) == (2, "")
-        assert said in err
-        assert err.count("\n") == 1

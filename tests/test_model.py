@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from semistruct import model as module
-from semistruct.chain.inference import ChainWeights
+from semistruct.core.chain.inference import ChainWeights
 from semistruct.features import Encoder, Features
-from semistruct.model import Model
+from semistruct.model import model as module
+from semistruct.model.model import Model
 
 WORDS = ["a", "b", "c", "d", "e"]
 
@@ -71,10 +71,6 @@ def test_threads_change_nothing(model, sentences, n_jobs):
     assert_array_equal(model.margins(many, n_jobs), np.tile(model.margins(sentences), (10, 1)))
 
 
-def test_there_are_no_more_labellings_than_there_are(model):
-    assert [len(row) for row in model.predict_k([["a"], ["a", "b"]], 20)] == [3, 9]
-
-
 def test_the_heaviest_features(model):
     names = model.encoder.feature_names()
     for y, label in enumerate(model.labels):
@@ -85,8 +81,3 @@ def test_the_heaviest_features(model):
         lightest = min(abs(weight) for _, weight in found)
         assert all(abs(column[name]) <= lightest for name in column.keys() - dict(found).keys())
         assert [abs(w) for _, w in found] == sorted((abs(w) for _, w in found), reverse=True)
-
-
-def test_features_without_weight_are_never_among_the_heaviest(model):
-    shown = {name for rows in model.heaviest(100).values() for name, _ in rows}
-    assert shown == {name for name in model.encoder.feature_names() if name[-1] not in "bd"}

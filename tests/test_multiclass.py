@@ -12,12 +12,10 @@ from sklearn.datasets import make_blobs
 from sklearn.exceptions import NotFittedError
 
 from semistruct import TransductiveSVM
-from semistruct.batch import SequenceBatch
-from semistruct.errors import DataError, ParameterError
-from semistruct.methods.multiclass import tree_costs
-from semistruct.solvers.class_counts import first_labels, swapped, whole_counts
-from semistruct.solvers.multiclass import hinge, solve_classes
-from semistruct.solvers.sdm import Problem, solve
+from semistruct.base.errors import DataError, ParameterError
+from semistruct.core.batch import SequenceBatch
+from semistruct.learning.solvers.multiclass import first_labels, hinge, solve_classes, swapped, whole_counts
+from semistruct.learning.solvers.sdm import Problem, solve
 
 # ---- class counts
 
@@ -157,16 +155,14 @@ def test_without_unlabelled_examples_it_is_an_svm():
     assert model.score(POINTS, TRUTH) > 0.8
 
 
-TREE = {0: "a", 1: "a", 2: "b", 3: "b", "a": "root", "b": "root"}
 DISTANCES = [[0, 1, 2, 2], [1, 0, 2, 2], [2, 2, 0, 1], [2, 2, 1, 0]]
 
 
-def test_a_tree_makes_costs():
-    assert_array_equal(tree_costs(TREE, [0, 1, 2, 3]), DISTANCES)
-    one = TransductiveSVM(loss="hierarchical", tree=TREE).fit(POINTS, KNOWN)
-    two = TransductiveSVM(loss="hierarchical", tree=np.array(DISTANCES)).fit(POINTS, KNOWN)
-    assert_array_equal(one.coef_, two.coef_)
-    assert not np.array_equal(one.coef_, TransductiveSVM().fit(POINTS, KNOWN).coef_)
+def test_costs_matter(fitted):
+    other = TransductiveSVM(costs=DISTANCES).fit(POINTS, KNOWN)
+    assert not np.array_equal(other.coef_, fitted.coef_)
+    same = TransductiveSVM(costs=1 - np.eye(4)).fit(POINTS, KNOWN)
+    assert_array_equal(same.coef_, fitted.coef_)
 
 
 @pytest.mark.parametrize(
@@ -174,12 +170,7 @@ def test_a_tree_makes_costs():
     [
         ({"C": 0}, r"TransductiveSVM\(C=0\)"),
         ({"schedule": [2, 1]}, "schedule must be a growing list"),
-        ({"loss": "square"}, "loss must be"),
-        ({"loss": "hierarchical"}, "needs a tree"),
-        ({"loss": "hierarchical", "tree": np.eye(4)}, "zeros on the diagonal"),
-        ({"loss": "hierarchical", "tree": {0: "a"}}, "no parent for the class 1"),
-        ({"loss": "hierarchical", "tree": {**TREE, "root": "a"}}, "its own ancestor"),
-        ({"loss": "hierarchical", "tree": {**TREE, "b": None}}, "no common root"),
+        ({"costs": np.eye(4)}, "zeros on the diagonal"),
         ({"class_counts": {0: 1, 1: 1, 2: 1}}, "no number for 3"),
         ({"class_counts": {0: 1, 1: 1, 2: 1, 3: 1, 7: 1}}, "no class 7"),
         ({"class_counts": {0: 0, 1: 0, 2: 0, 3: 0}}, "not all 0"),

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from semistruct import SSVM, Corpus, Example, make_citations, read, write
-from semistruct.cli.kinds import kind_of
-from semistruct.cli.notices import alike, of_evaluation, of_tags, of_training
-from semistruct.errors import DataError, DataWarning, some_of
+from semistruct.app.cli.files import kind_of
+from semistruct.app.cli.notices import alike, of_evaluation, of_training
+from semistruct.base.errors import DataError, DataWarning
 from semistruct.rules import Rules
 from semistruct.rules.files import SHIPPED, shipped
 
@@ -75,12 +75,6 @@ def test_labels_that_only_dev_data_has_are_one_line():
     (line,) = of_training(labelled, [], dev, None)
     assert line == f"{what}: 'year' (dev, token 2), 'editor' (dev, token 1), 'month' (dev, token 2) and 1 more"
     assert list(of_training(labelled, [], dev, Rules([], labels=["year", "editor", "month", "day"]))) == []
-
-
-def test_some_of_many():
-    assert some_of(["a"]) == "a"
-    assert some_of(["a", "b", "c"]) == "a, b, c"
-    assert some_of(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"
 
 
 # ---- sequences that are in two places
@@ -155,15 +149,14 @@ def test_text_with_few_tags(run, home, tmp_path):
     assert told(run, "predict", home / "refs.model", path, "-o", tmp_path / "out", "--format", "text") == []
     assert told(run, "predict", home / "refs.model", path, "-o", tmp_path / "out", "--format", "inline") == []
     args = ["train", home / "train.tsv", "-u", path, "-p", "schedule=1,10", "-p", "rounds=1", "-o", tmp_path / "m"]
-    assert told(run, *args, *FAST, "--select", "last") == [line]
+    assert told(run, *args, *FAST, "-p", "select=last") == [line]
 
 
 def test_text_with_many_tags_is_what_it_looks_like(tmp_path):
     path = tmp_path / "x.txt"
-    path.write_text("<b>bold</b> words\n" * 3 + "plain words\n" * 20)
-    assert list(of_tags(path, None, "utf-8")) == []
-    path.write_text("a < b\n" * 30)
-    assert list(of_tags(path, None, "utf-8")) == []
+    for content, format in (("<b>bold</b> words\n" * 3 + "plain words\n" * 20, "inline"), ("a < b\n" * 30, "text")):
+        path.write_text(content)
+        assert read(path).format == format  # without a warning
 
 
 # ---- files in the place of others
@@ -174,17 +167,12 @@ def test_text_with_many_tags_is_what_it_looks_like(tmp_path):
     [
         (["train", "rules.yaml"], "rules.yaml: these are rules, not data; rules are given with --rules (-r)"),
         (["train", "refs.model"], "refs.model: this is a model, not data"),
-        (["train", "train.tsv", "-u", "rules.yaml"], "rules.yaml: these are rules, not data"),
         (["train", "train.tsv", "-d", "refs.model"], "refs.model: this is a model, not data"),
         (["train", "train.tsv", "-r", "dev.tsv"], "dev.tsv: this is data, not rules"),
         (["train", "train.tsv", "-r", "refs.model"], "refs.model: this is a model, not rules"),
-        (["evaluate", "refs.model", "rules.yaml"], "rules.yaml: these are rules, not data"),
         (["evaluate", "rules.yaml", "dev.tsv"], "rules.yaml: these are rules, not a model; the model comes first"),
         (["predict", "refs.model", "rules.yaml"], "rules.yaml: these are rules, not data"),
-        (["predict", "refs.model", "pool.txt", "-r", "refs.model"], "refs.model: this is a model, not rules"),
-        (["rules", "dev.tsv"], "dev.tsv: this is data, not rules"),
         (["rules", "rules.yaml", "--on", "refs.model"], "refs.model: this is a model, not data"),
-        (["curve", "rules.yaml"], "rules.yaml: these are rules, not data"),
     ],
 )
 def test_a_file_in_the_place_of_another(run, home, tmp_path, monkeypatch, args, said):
@@ -253,12 +241,4 @@ def test_nothing_is_said_about_public_corpora(name):
     labelled, dev, pool = (read(DATA / name / file) for file in ("train.tsv", "dev.tsv", "unlabeled.txt"))
     assert list(of_training(labelled, [pool], dev, None)) == []
     for file in ("train.tsv", "dev.tsv", "unlabeled.txt"):
-        assert list(of_tags(DATA / name / file, None, "utf-8")) == []
         assert kind_of(DATA / name / file) in ("data", None)
-
-
-def test_nothing_is_said_about_chunks():
-    if not (DATA / "conll2000").exists():
-        pytest.skip("SEMISTRUCT_DATA names no folder with this corpus")
-    train, test = read(DATA / "conll2000" / "train.txt"), read(DATA / "conll2000" / "test.txt")
-    assert [line for line in of_training(train, [], test, None) if "also in" in line or "differ" in line] == []

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from semistruct import CODL, SSVM, AnnealedSSVM, Rules, make_citations, suggest, write
-from semistruct.fitting.own_rules import LEAST, LOOKED_AT
+from semistruct.learning.settings import ENOUGH, SUGGEST_FROM
 from semistruct.rules import Order
-from semistruct.suggesting.choosing import CERTAIN
+from semistruct.rules.suggesting import CERTAIN
 
 SAFE = ("at_most_once", "change_only_on", "starts_with", "min_length", "present", "never_follows")
 FEW, POOL, DEV, TEST = (make_citations(n, seed=seed) for seed, n in enumerate((20, 60, 15, 60)))
@@ -26,7 +26,7 @@ def model():
 
 def suggested(corpus):
     start = SSVM(C=0.3, tol=AnnealedSSVM().tol).fit(corpus.tokens, corpus.labels)
-    found = suggest(corpus.tokens, corpus.labels, pool=POOL.tokens[:LOOKED_AT], model=start).found
+    found = suggest(corpus.tokens, corpus.labels, pool=POOL.tokens[:ENOUGH], model=start).found
     certain = [one for one in found if one.certain]
     orders = [one for one in certain if isinstance(one.rule, Order) and one.evidence.bound >= CERTAIN]
     return {one.rule.text for one in [*orders, *(one for one in certain if one.rule.key in SAFE)]}
@@ -50,7 +50,7 @@ def test_they_teach_the_pool(model):
 
 
 def test_few_sequences_are_enough_only_if_dev_data_tell_whether_it_helps():
-    few = make_citations(LEAST - 1, seed=9)
+    few = make_citations(SUGGEST_FROM - 1, seed=9)
     with pytest.warns(UserWarning, match="nothing tells whether.*; with 10 fully labelled sequences"):
         assert learned(few).rules_ is None
     guarded = learned(few, dev=(DEV.tokens, DEV.labels))

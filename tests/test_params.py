@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from semistruct import params
-from semistruct.errors import ParameterError, SemistructError
+from semistruct.base import parameters as params
+from semistruct.base.errors import ParameterError, SemistructError
+from semistruct.base.parameters import Check, Estimator
+from semistruct.learning.declarations import SHARED, check_params
 from semistruct.methods import METHODS
-from semistruct.params import Check, Estimator, check_params
 
 
 class Thing(Estimator):
@@ -73,7 +74,7 @@ def test_the_message_shows_class_value_and_rule():
 @pytest.mark.parametrize("method", METHODS.values())
 def test_every_parameter_of_a_method_has_a_rule_that_its_default_obeys(method):
     estimator = method()
-    assert set(estimator.checks) <= set(estimator.get_params(deep=False)) <= {*estimator.checks, *params.SHARED}
+    assert set(estimator.checks) <= set(estimator.get_params(deep=False)) <= {*estimator.checks, *SHARED}
     check_params(estimator)
 
 

@@ -11,13 +11,11 @@ from numpy.testing import assert_allclose
 
 import semistruct
 from semistruct import CRF, SSVM, Rules, make_citations, read, write
-from semistruct.errors import DataError, DataWarning, ParameterError
+from semistruct.app.picking.choice import Choice, Signals, reason
+from semistruct.app.picking.picker import best
+from semistruct.app.picking.traits import Traits
+from semistruct.base.errors import DataError, DataWarning, ParameterError
 from semistruct.features.words import shape_of
-from semistruct.picking.choice import Choice
-from semistruct.picking.door import best
-from semistruct.picking.reasons import reason
-from semistruct.picking.signals import Signals
-from semistruct.picking.traits import Traits
 
 WORDS = st.sampled_from(["Ann", "bob", "X", "7", "12", ",", "Zoe"])
 SEQUENCES = st.lists(st.lists(WORDS, min_size=1, max_size=5), min_size=1, max_size=6)
@@ -68,21 +66,16 @@ def test_traits_are_what_plain_python_finds(pool, data):
 
 
 @settings(max_examples=60, deadline=None)
-@given(SEQUENCES, SEQUENCES, st.sampled_from(["sequence", "token"]))
-def test_the_cold_choice_is_greedy(pool, labelled, cost):
+@given(SEQUENCES, SEQUENCES)
+def test_the_cold_choice_is_greedy(pool, labelled):
     traits = Traits.of(pool, np.ones(len(pool)), labelled, None)
-    lengths = np.array([len(x) for x in pool], float)
-    found = [
-        one.number
-        for one in best(Choice(traits, lengths, np.ones(len(pool), bool), None, np.zeros(0), cost), len(pool))
-    ]
+    found = [one.number for one in best(Choice(traits, np.ones(len(pool), bool)), len(pool))]
     own = [set().union(*plain_traits(x)) for x in pool]
     share = {trait: sum(trait in other for other in own) for mine in own for trait in mine}
     covered = set().union(*(trait for x in labelled for trait in plain_traits(x)))
-    power = 0.5 if cost == "sequence" else 1.0
     left = list(range(len(pool)))
     for i in found:
-        gain = {j: sum(share[t] for t in own[j] - covered if share[t] > 1) / len(pool[j]) ** power for j in left}
+        gain = {j: sum(share[t] for t in own[j] - covered if share[t] > 1) / len(pool[j]) ** 0.5 for j in left}
         assert gain[i] == pytest.approx(max(gain.values()))
         left.remove(i)
         covered |= own[i]
@@ -178,7 +171,7 @@ def test_a_label_is_called_rare_only_if_it_is(n_have, others, told):
     signals = Signals([], np.zeros(8), np.array([1.0, 0, 0, 0]), np.zeros(4), has, ("a", "b"))
     traits = Traits.of(pool, np.ones(4), [], None)
     seen = np.array([30.0, n_have])
-    choice = Choice(traits, np.full(4, 2.0), np.ones(4, bool), signals, seen, n_seen=30.0)
+    choice = Choice(traits, np.ones(4, bool), signals, seen, n_seen=30.0)
     assert reason(choice, 0, {"rare": 1.0, "doubt": 0.1, "cover": 0.0}) == told
 
 
@@ -189,13 +182,8 @@ def test_freaks_are_not_picked(few, pool):
     assert len(pool) not in numbers(warm)
 
 
-def test_paid_by_the_token_shorter_ones_are_picked(pool):
-    by_token, by_sequence = (semistruct.pick(pool, 5, cost=cost) for cost in ("token", "sequence"))
-    assert sum(len(pool[i]) for i in numbers(by_token)) < sum(len(pool[i]) for i in numbers(by_sequence))
-
-
 def test_many_sequences_are_not_all_asked_about(few, model, monkeypatch):
-    monkeypatch.setattr("semistruct.picking.door.SHORTLIST", 10)
+    monkeypatch.setattr("semistruct.app.picking.picker.SHORTLIST", 10)
     asked = []
     of = Signals.of
     monkeypatch.setattr(Signals, "of", lambda m, X, which, rules: asked.append(len(which)) or of(m, X, which, rules))
@@ -209,17 +197,6 @@ def test_copies_are_picked_once():
     with pytest.warns(DataWarning, match=r"3 sequences are wanted, but there are 2 sequences \(of 6\)"):
         found = semistruct.pick(pool, 3)
     assert numbers(found) == [0, 5]
-
-
-def test_a_pool_that_is_too_small(few):
-    with pytest.warns(DataWarning, match="3 sequences are wanted, but there are 2 sequences: all are picked"):
-        assert sorted(numbers(semistruct.pick(few.tokens[:2], 3))) == [0, 1]
-
-
-def test_one_label_only():
-    X, y = [["a", "b"], ["c"]], [["x", "x"], ["x"]]
-    (found,) = semistruct.pick([["a", "c"], ["d"], ["a", "b"]], 1, labelled=(X, y), n_jobs=1)
-    assert set(found.labels) == {"x"}
 
 
 def test_labelled_sequences_without_labels_may_be_picked():
@@ -242,7 +219,6 @@ def test_features_instead_of_words():
         ({"labelled": ([["a"]], [["x", "y"]])}, DataError, "1 tokens but 2 labels"),
         ({"labelled": ([[["f"]]], [["x"]])}, DataError, "expected tokens"),
         ({"n": 0}, ParameterError, "n=0: must be a whole number"),
-        ({"cost": "word"}, ParameterError, "there is no cost 'word'"),
         ({"rules": "citations"}, ParameterError, "must be Rules"),
         ({"model": SSVM()}, ParameterError, "must be a fitted model"),
         ({"pool": []}, DataError, "there are no sequences"),
@@ -304,7 +280,6 @@ def test_wrong_usage(home, run):
         (["pool.txt", "-l", "pool.txt"], "pool.txt: no sequence has a label"),
         (["few.tsv", "-l", "few.tsv"], "few.tsv: every sequence is labelled already"),
         (["pool.txt", "-o", "pool.txt"], "is also an input"),
-        (["pool.txt", "--cost", "word"], "there is no cost 'word'"),
         (["pool.txt", "-o", "none/x"], "no such folder"),
         (["my.model"], "this is a model, not data"),
         (["pool.txt", "-m", "few.tsv"], "not a semistruct model"),

@@ -9,8 +9,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from semistruct.errors import DataError
-from semistruct.report.plots import BLUE, GREEN, GREY, RED, learning_curve, path_of_models
+from semistruct.app.report.plots import BLUE, GREY, learning_curve, path_of_models
+from semistruct.base.errors import DataError
 
 SIZES, RUNS = (5, 20, 100), [[0.5, 0.75], [0.8, 0.9], [0.955]]
 
@@ -59,16 +59,6 @@ def a_path(dev):
         for k, (c, step) in enumerate([(0.025, "match"), (0.025, "learn"), (0.25, "match"), (0.25, "learn")])
     ]
     return points, history
-
-
-@pytest.mark.parametrize("dev", [True, False])
-def test_path_of_models_as_png(tmp_path, dev):
-    path = tmp_path / "path.png"
-    path_of_models(path, *a_path(dev), AXIS, "token accuracy")
-    image = imread(path)
-    assert min(image.shape[:2]) > 500
-    for colour in (BLUE, GREY, RED, GREEN):
-        assert has_colour(image, colour)
 
 
 @pytest.mark.parametrize("dev", [True, False])

@@ -5,35 +5,27 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
 
 import brute_projection
 from annealed_cases import (
-    CITATIONS,
-    CORPUS,
-    DEV,
     HELD_OUT,
     LABELLED,
     POOL,
     SHORT,
     UNLABELLED,
-    N,
     X,
     Y,
-    chosen,
     same_fit,
     same_weights,
+    task_of,
 )
 from projected_cases import SMALL_RULES, Enumerated, exact, small_task
 from semistruct import CRF
-from semistruct.errors import ParameterError, RuleWarning
-from semistruct.fitting.learners import LikelihoodLearner
-from semistruct.fitting.projected import SETTLED
-from semistruct.fitting.runs import Run
-from semistruct.fitting.state import State
-from semistruct.fitting.task import Task
-from semistruct.methods.daso import DASO, PUBLISHED
-from semistruct.methods.pr import PosteriorRegularization
+from semistruct.base.errors import RuleWarning
+from semistruct.learning.learners import LikelihoodLearner
+from semistruct.learning.rounds import Run, State
+from semistruct.learning.settings import SETTLED_FALL
+from semistruct.methods.projected import DASO, PUBLISHED, PosteriorRegularization
 from semistruct.rules import (
     AtMostOnce,
     Function,
@@ -100,7 +92,7 @@ def test_the_recorded_objective_is_that_of_the_state_and_falls(rules, method, pa
         chains.append(state.chain)
 
     state = State(chains[0])
-    run = Run(state, model.axis, stages, keep=after_round)
+    run = Run(state, model.axis, stages, save=after_round)
     for _ in model._walk(task, run):
         pass
     for T in {model._temperature(stage) for stage in stages}:
@@ -138,7 +130,7 @@ def test_at_temperature_one_annealing_is_regularisation(rounds):
     if rounds == 30:
         assert len(pairs) < 60
         before, after = (row["objective"] for row in regular.history_[-2:])
-        assert before - after <= SETTLED * after
+        assert before - after <= SETTLED_FALL * after
 
 
 def test_temperatures_are_points_of_the_path():
@@ -167,7 +159,7 @@ def test_known_labels_stay(method):
         model = quick(method, rules=rules, select="last").fit(X, partial, pool=POOL)
     assert len(model.labels_) == len(POOL)
     assert all(row[0] == "author" for row in model.labels_)
-    task = Task.of(X, partial, POOL, **FEATURES, rules=rules, sample_weight=None)
+    task = task_of(X, partial, POOL, **FEATURES, rules=rules)
     projector, weights = model._projector(task), model.model_.weights
     labels = projector.best(weights, projector.project(weights).multipliers)
     assert [task.labels[z] for z in labels[:4]] == ["date", task.labels[labels[1]], "author", "date"]
@@ -208,50 +200,7 @@ def test_rules_that_cannot_be_met_are_told_by_name():
     assert np.isfinite(model.model_.weights.tokens).all()
 
 
-@pytest.mark.parametrize("method", BOTH)
-def test_threads_do_not_change_the_result(method):
-    rules, pool = Rules([AtMostOnce(), *PUBLIC.rules[2:5]], PUBLIC.labels), CORPUS.tokens[N:]
-    one, two = (quick(method, rules=rules, rounds=1, n_jobs=n).fit(*LABELLED, pool=pool) for n in (1, 2))
-    same_fit(one, two)
-    assert one.expectations_ == two.expectations_
-
-
 # ---- interruptions
-
-
-class Killed(Exception):
-    pass
-
-
-def stopping(after, how):
-    rows = []
-
-    def watch(row):
-        rows.append(row)
-        if len(rows) == after:
-            raise how
-
-    return watch
-
-
-SOME_RULES = {
-    "none": None,
-    "corpus": Rules([Proportion({"date": 0.5})]),
-    "both": Rules([StartsWith("author"), Proportion({"date": 0.5})]),
-}
-
-
-@pytest.mark.parametrize("rules", SOME_RULES)
-@pytest.mark.parametrize("method", BOTH)
-@pytest.mark.parametrize("after", [1, 4, 6])
-def test_a_killed_fit_goes_on_as_if_nothing_had_happened(method, rules, after, tmp_path):
-    given = {"params": {"rules": SOME_RULES[rules], "rounds": 3}, "dev": DEV}
-    whole = fit(method, **given)
-    with pytest.raises(Killed):
-        fit(method, **given, checkpoint=tmp_path, watch=stopping(after, Killed))
-    resumed = fit(method, **given, checkpoint=tmp_path, resume=True)
-    same_fit(resumed, whole)
-    assert resumed.expectations_ == whole.expectations_
 
 
 def test_a_settled_fit_is_resumed_settled(tmp_path):
@@ -259,16 +208,6 @@ def test_a_settled_fit_is_resumed_settled(tmp_path):
     whole = fit(PosteriorRegularization, **given, checkpoint=tmp_path)
     assert len(whole.path_) < 51
     same_fit(fit(PosteriorRegularization, **given, checkpoint=tmp_path, resume=True), whole)
-
-
-@pytest.mark.parametrize("method", BOTH)
-def test_an_interrupted_fit_leaves_a_usable_model(method):
-    with pytest.warns(UserWarning, match="interrupted"):
-        model = fit(method, params={"rules": SOME_RULES["both"]}, watch=stopping(4, KeyboardInterrupt))
-    assert model.stop_ == "interrupted"
-    assert chosen(model) < len(model.path_) < 4
-    assert len(model.predict(POOL)) == len(model.labels_) == len(POOL)
-    assert len(model.expectations_) == 2
 
 
 # ---- what is set aside, and what is refused
@@ -290,29 +229,3 @@ def test_rules_without_expectations_are_obeyed_only_in_prediction(method, kind):
     alone = fit(method, params={"rules": Rules([own])})
     assert_array_equal(model.model_.weights.tokens, alone.model_.weights.tokens)
     assert [rule.text for rule in model.model_.rules] == [own.text, "odd"]
-
-
-BAD = [
-    *[
-        ("schedule", value)
-        for value in ([], [1.0, 2.0], [1.0, 1.0], [1.0, 0.0], [2.0, -1.0], "slow", None, 1.0, [True])
-    ],
-    *[("slack", value) for value in (0, -1, None)],
-    *[("ratio", value) for value in (0, float("inf"))],
-    *[("rounds", 0), ("learn_iterations", 0), ("project_iterations", 1.5), ("select", "best"), ("C", "best")],
-]
-
-
-@pytest.mark.parametrize(("name", "value"), BAD)
-def test_bad_parameters_are_refused_at_fit(name, value):
-    for method in [DASO] if name == "schedule" else BOTH:
-        with pytest.raises(ParameterError, match=rf"{method.__name__}\({name}=.*\): {name} must be "):
-            method(**{name: value}).fit(X, Y, pool=POOL)
-
-
-@pytest.mark.parametrize("method", BOTH)
-def test_parameters_go_in_and_out(method):
-    model = quick(method, rules=CITATIONS, C=2.0, slack=0.5, ratio=2.0, tol=0.1, n_jobs=1, random_state=5)
-    assert clone(model).get_params() == model.get_params()
-    assert_array_equal(fit(method).C_, 10.0)
-    assert len(fit(method, params={"C": "auto"}).search_) == len(LikelihoodLearner.grid)

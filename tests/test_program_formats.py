@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 import semistruct
-from semistruct.errors import DataError, DataWarning
-from semistruct.formats import read, stream, write
-from semistruct.formats.huggingface import read_label_names
+from semistruct.base.errors import DataError, DataWarning
+from semistruct.data.formats import read, stream, write
 
 SAMPLES = Path(__file__).parent / "samples"
 NAMES = SAMPLES / "huggingface-names.txt"
@@ -34,7 +33,7 @@ TOLD = {
 
 
 def options(name):
-    return {"label_names": read_label_names(NAMES)} if name == "huggingface.jsonl" else {}
+    return {"label_names": NAMES.read_text().split()} if name == "huggingface.jsonl" else {}
 
 
 def tolerant(name):
@@ -53,13 +52,17 @@ def test_samples(name):
 
 
 @pytest.mark.parametrize("name", [*FILES, "tokens.csv", "texts.csv"])
-@pytest.mark.filterwarnings("ignore::semistruct.errors.DataWarning")
+@pytest.mark.filterwarnings("ignore::semistruct.base.errors.DataWarning")
 def test_learned_from_and_given_back(tmp_path, name, run):
     """The whole way: a file in, a model, the labels of the model in the same format."""
-    names = ["--label-names", NAMES] if name == "huggingface.jsonl" else []
+    source = SAMPLES / name
+    if name == "huggingface.jsonl":
+        source = tmp_path / name
+        names = json.dumps({"label_names": NAMES.read_text().split()})
+        source.write_text(f"{names}\n{(SAMPLES / name).read_text()}")
     model, out = tmp_path / "a.model", tmp_path / "out"
-    assert run("train", SAMPLES / name, "-o", model, "-C", "1", "-q", "-f", "word", *names)[0] == 0
-    assert run("predict", model, SAMPLES / name, "-o", out, *names)[0] == 0
+    assert run("train", source, "-o", model, "-C", "1", "-q", "-f", "word")[0] == 0
+    assert run("predict", model, source, "-o", out)[0] == 0
     before, after = stream(SAMPLES / name, **options(name)), stream(out)
     assert after.format == before.format
     before, after = [*before], [*after]
@@ -113,13 +116,9 @@ def test_tokens_that_the_program_knows_nothing_of(file, name):
     [
         ([[0, 2], [3, 99]], "must be pairs of start and end in the text, .* not \\[3, 99\\]"),
         ([[3, 9], [0, 2]], "each after the one before it, not \\[0, 2\\]"),
-        ([[0, 4], [3, 9]], "not \\[3, 9\\]"),
-        ([[-1, 4]], "not \\[-1, 4\\]"),
         ([[0, True]], "not \\[0, true\\]"),
-        ([[0, 1, 2]], "not \\[0, 1, 2\\]"),
         ([7], "not 7"),
         ([[2, 3]], "there is no token at 2-3, only ' '"),
-        ([[0, 0]], "there is no token at 0-0, only ''"),
         ([], "the sequence has no tokens"),
         ("x", "must be a list or null"),
     ],
@@ -155,63 +154,24 @@ def test_prodigy_keeps_its_tokens(file):
     assert read(file(json.dumps(record))).labels == [None]
 
 
-@pytest.mark.parametrize(
-    ("how", "tokens", "labels"),
-    [
-        ("widen", ["London.", "Now"], ["LOC", "O"]),
-        ("split", ["London", ".", "Now"], ["LOC", "O", "O"]),
-    ],
-)
-def test_spans_that_cut_tokens(file, how, tokens, labels):
-    tokens_given = [{"start": 0, "end": 7}, {"start": 8, "end": 11}]
-    record = {"text": "London. Now", "tokens": tokens_given, "spans": [{"start": 0, "end": 6, "label": "LOC"}]}
-    path = file(json.dumps(record))
-    with pytest.raises(DataError, match=r":1: span 0-6 of 'LOC' cuts the token 'London\.'; see --cut-tokens"):
-        read(path)
-    (example,) = read(path, cut_tokens=how)
-    assert (example.tokens, example.labels) == (tokens, labels)
+def test_spans_split_tokens(file):
+    tokens = [{"start": 0, "end": 7}, {"start": 8, "end": 11}]
+    record = {"text": "London. Now", "tokens": tokens, "spans": [{"start": 0, "end": 6, "label": "LOC"}]}
+    with pytest.warns(DataWarning, match=":1: a span begins or ends inside a token, which is split there$"):
+        (example,) = read(file(json.dumps(record)))
+    assert (example.tokens, example.labels) == (["London", ".", "Now"], ["LOC", "O", "O"])
+    assert read(file('{"text": "foobar baz", "spans": [[3, 8, "x"]]}')).tokens == [["foo", "bar", "b", "az"]]
 
 
-def test_spans_that_cut_words_of_running_text(file):
-    path = file('{"text": "foobar baz", "spans": [[3, 8, "x"]]}')
-    assert read(path).tokens == [["foo", "bar", "b", "az"]]
-    (example,) = read(path, cut_tokens="widen")
-    assert (example.tokens, example.labels) == (["foobar", "baz"], ["x", "x"])
-    with pytest.raises(DataError, match=r":1: span 3-8 of 'x' cuts the token 'foobar'"):
-        read(path, cut_tokens="refuse")
-    both = file('{"text": "foobar", "spans": [[0, 3, "x"], [3, 6, "y"]]}')
-    with pytest.raises(DataError, match=r":1: spans 0-6 and 0-6 overlap"):
-        read(both, cut_tokens="widen")
-    with pytest.raises(ValueError, match="cut_tokens is 'cut', expected split, widen, refuse"):
-        read(path, cut_tokens="cut")
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "O\nB-x\n",
-        '["O", "B-x"]',
-        '{"features": {"tokens": {}, "ner_tags": {"feature": {"names": ["O", "B-x"], "_type": "ClassLabel"}}}}',
-    ],
-)
-def test_names_of_labels(file, content):
-    names = read_label_names(file(content, "names"))
-    assert names == ["O", "B-x"]
-    assert read(file('{"tokens": ["a", "b", "c"], "ner_tags": [1, 0, -100]}'), label_names=names).labels == [
-        ["B-x", "O", None]
-    ]
+def test_names_of_labels(file):
+    rows = '{"tokens": ["a", "b", "c"], "ner_tags": [1, 0, -100]}'
+    assert read(file(rows), label_names=["O", "B-x"]).labels == [["B-x", "O", None]]
 
 
 def test_names_of_labels_in_the_file(file):
     corpus = read(file('{"label_names": ["O", "x"]}\n{"tokens": ["a"], "ner_tags": [1]}\n{"tokens": ["a"]}'))
     assert corpus.labels == [["x"], None]
     assert written(corpus.examples, "huggingface") == '{"tokens": ["a"], "ner_tags": ["x"]}\n{"tokens": ["a"]}\n'
-
-
-@pytest.mark.parametrize("content", ["", "[]", "[1]", "{", "a\na\n"])
-def test_bad_names_of_labels(file, content):
-    with pytest.raises(DataError, match="names: "):
-        read_label_names(file(content, "names"))
 
 
 def test_tokens_in_a_table():
@@ -266,7 +226,7 @@ BAD = [
     (STUDIO % '{"start": 0, "end": 2, "text": "bc", "labels": ["x"]}', 1, "record 1: span 0-2 is 'bc', but .* 'ab'"),
     (STUDIO % '{"start": 0, "end": 2, "labels": ["x", "y"]}', 1, "record 1: a span must have one label"),
     ('[{"data": {"a": "x", "b": "y"}}]', 1, 'record 1: "data" must have a "text", or one string'),
-    ('{"tokens": ["a"], "ner_tags": [1]}', 1, "the tag 1 is a number, and nothing names it; see --label-names"),
+    ('{"tokens": ["a"], "ner_tags": [1]}', 1, "the tag 1 is a number, and nothing names it; begin the file"),
     ('{"label_names": ["O"]}\n{"tokens": ["a"], "ner_tags": [1]}', 2, "no name for the tag 1: 1 are named"),
     ('{"tokens": ["a", "b"], "ner_tags": ["x"]}', 1, "2 tokens but 1 labels"),
     ("sentence_id,word,tag\n1,a,x\n1,b\n", 3, "2 cells, but the header has 3 columns"),
@@ -289,22 +249,6 @@ def test_bad_content(file, content, line, message):
     with pytest.raises(DataError, match=f"^{path}:{line}: .*{message}") as caught:
         read(path)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "format"),
-    [
-        ("Smith, John\nDoe, Jane\nRoe, Richard\n", "text"),
-        ("One, two.\nThree, four, five.\nSix.\n", "text"),
-        ("text\tO\nword\tx\n\na\tO\n", "tsv"),
-        ("word,tag\na,x\n", "csv"),
-        ("text\tyear\nin 1936\t1936\n", "csv-texts"),
-        ('{"tokens": ["a"], "labels": ["x"], "id": 1}', "jsonl"),
-        ('{"text": "a", "spans": []}', "jsonl"),
-    ],
-)
-def test_detection(file, content, format):
-    assert stream(file(content)).format == format
 
 
 @pytest.mark.parametrize("name", ["doccano", "prodigy", "label-studio", "csv-texts"])
@@ -352,15 +296,3 @@ def written(examples, name):
     out = io.StringIO()
     write(examples, out, name)
     return out.getvalue()
-
-
-@pytest.fixture
-def file(tmp_path):
-    """Make a file of the given text or bytes."""
-
-    def make(content, name="data"):
-        path = tmp_path / name
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return make

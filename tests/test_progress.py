@@ -10,11 +10,11 @@ from contextlib import suppress
 
 import pytest
 
-from semistruct.cli.progress import line
-from semistruct.datasets import make_citations
-from semistruct.formats import write
+from semistruct.app.cli.output import fit_line
+from semistruct.base.progress import Place, Progress
+from semistruct.data.datasets import make_citations
+from semistruct.data.formats import write
 from semistruct.methods import METHODS
-from semistruct.progress import Place, Progress
 
 NAMES = sorted(name for name, method in METHODS.items() if method.__module__.startswith("semistruct."))
 RULES = "rules:\n  - words: [pp]\n    are: pages\n    fraction: 1\n"
@@ -37,7 +37,7 @@ def command_of(folder, name):
     if hasattr(METHODS[name], "axis"):
         args += ["-u", folder / "pool.txt"]
     if name in ("transductive", "codl"):
-        args += ["--select", "last"]
+        args += ["-p", "select=last"]
     else:
         args += ["-r", folder / "rules.yaml"]
     if "C" in METHODS[name]().get_params():
@@ -47,7 +47,7 @@ def command_of(folder, name):
 
 ALL = """
 import json, sys
-from semistruct.cli import main
+from semistruct.app.cli import main
 for name, command in json.loads(sys.argv[1]).items():
     try:
         main(command)
@@ -96,7 +96,7 @@ def test_rows_have_the_names_of_the_record():
 def test_a_line_says_where_it_is_and_how_long_it_will_take():
     place = Place("C_u", 0.5, stage=1, stages=2, round=0, rounds=2)
     path = Progress("learn", 6, 1.5, 30.0, place=place, details={"broken": 3, "switched": 4})
-    assert line(path) == "C_u 0.5 (2/2) round 1  objective 1.5  broken 3  switched 4  30.0 s, 10 left"
-    assert line(Progress("iteration", 7, 2.25, 0.5, details={"gradient": 0.125})) == (
+    assert fit_line(path) == "C_u 0.5 (2/2) round 1  objective 1.5  broken 3  switched 4  30.0 s, 10 left"
+    assert fit_line(Progress("iteration", 7, 2.25, 0.5, details={"gradient": 0.125})) == (
         "iteration 7  objective 2.25  gradient 0.125  0.5 s"
     )

@@ -13,9 +13,9 @@ import brute
 import brute_projection
 from matching_cases import Case, random_case
 from rule_strategies import descriptions, has_expectation
-from semistruct.expectations.projection import Multipliers, Projector
-from semistruct.expectations.rows import Expectations
 from semistruct.rules import AtMostOnce, Proportion, Rules, StartsWith, Words
+from semistruct.rules.expectations import Expectations
+from semistruct.rules.projection import Multipliers, Projector
 from strategies import random_batch, random_chain, seeds, some_known
 
 CLOSE = 5e-4  # the dual is flat at its top: its value is far more exact than what is expected there

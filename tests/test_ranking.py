@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from semistruct import CRF, SSVM, AnnealedSSVM, Rules, load
-from semistruct.errors import ModelError
-from semistruct.fitting import ranked
-from semistruct.fitting.calibrating import Asked
-from semistruct.labels import Span
-from semistruct.ranking import learning
-from semistruct.ranking.features import of_block, of_order
-from semistruct.ranking.learning import Lists, Objective, helps, learn
-from semistruct.ranking.ranker import SIZE, WITHIN, Ranker, Record
+from semistruct.base.errors import ModelError
+from semistruct.data.labels import Span
+from semistruct.learning import settings as learning
+from semistruct.learning.fitting import Effort
+from semistruct.learning.held_out import HeldOut
+from semistruct.learning.ranking import Lists, Objective, helps, learn, learn_ranking, learn_weights
+from semistruct.model.ranking import SIZE, WITHIN, Ranker, Record, of_block, of_order
 from semistruct.rules import AtMostOnce
 
 LABELS = ("a", "b", "c")
@@ -143,7 +142,7 @@ def test_ranking_takes_the_best_of_the_first_ones(case, seed, size):
         assert (new_scores[i, len(wanted) :] == -np.inf).all()
 
 
-PROVED, LIKELY = ranked.PROOF, ranked.PROOF_RULED
+PROVED, LIKELY = learning.PROOF, learning.PROOF_RULED
 
 
 def test_what_helps():
@@ -175,9 +174,10 @@ def test_a_ranker_is_learned_only_from_what_its_part_leaves():
         found.append([(labels, -0.1 * k) for k, labels in enumerate(both)])
     learned = learn(Lists.of(X, gold, found, "plain"), np.array_split(np.arange(40), 4), 2, PROVED)
     assert learned is not None
-    assert learned.ranker.record.sequences == 40
-    assert learned.ranker.record.better > learned.ranker.record.worse == 0
-    assert len(learned.without) == 4
+    ranker, without = learned
+    assert ranker.record.sequences == 40
+    assert ranker.record.better > ranker.record.worse == 0
+    assert len(without) == 4
 
 
 # models
@@ -190,9 +190,7 @@ def model():
 
 def test_a_ranker_helps_where_lengths_decide(model):
     X, Y = alike(30, 1)
-    plain = SSVM(features=["word"])
-    plain.ranks = False
-    plain.fit(*alike(80, 0))
+    plain = SSVM(features=["word"]).fit_with(Effort(ranker=False), *alike(80, 0))
     assert plain.model_.ranker is None
     assert_array_equal(plain.model_.weights.tokens, model.model_.weights.tokens)
     assert plain.score(X, Y) < 0.9
@@ -234,7 +232,9 @@ def test_no_ranker_where_none_helps():
 
 
 @pytest.mark.parametrize(
-    ("rules", "least"), [(None, ranked.LEAST), (Rules([AtMostOnce("b")]), ranked.LEAST_RULED)], ids=["plain", "ruled"]
+    ("rules", "least"),
+    [(None, learning.RANK_FROM), (Rules([AtMostOnce("b")]), learning.RANK_FROM_RULED)],
+    ids=["plain", "ruled"],
 )
 def test_how_many_labels_a_ranker_needs(rules, least):
     X, Y = alike(least - 1, 0)
@@ -244,7 +244,7 @@ def test_how_many_labels_a_ranker_needs(rules, least):
 
 
 def test_what_has_no_ranker():
-    X, Y = alike(ranked.LEAST, 0)
+    X, Y = alike(learning.RANK_FROM, 0)
     assert SSVM(features=["word"]).fit(X, [[None, *Y[0][1:]], *Y[1:]]).model_.ranker is None
     given_features = [[["so"] for _ in x] for x in X]
     assert SSVM().fit(given_features, Y).model_.ranker is None
@@ -255,9 +255,7 @@ def test_a_ranker_belongs_to_the_rules_it_was_learned_under():
     X, Y = alike(80, 0)
     rules = Rules([AtMostOnce("b"), AtMostOnce("c")])
     model = SSVM(features=["word"], rules=rules).fit(X, Y)
-    plain = SSVM(features=["word"], rules=rules)
-    plain.ranks = False
-    plain.fit(X, Y)
+    plain = SSVM(features=["word"], rules=rules).fit_with(Effort(ranker=False), X, Y)
     X, Y = alike(20, 3)
     assert model.score(X, Y) == 1 > plain.score(X, Y)
     assert model.predict(X, rules=False) == plain.predict(X, rules=False)
@@ -268,9 +266,9 @@ def test_a_ranker_belongs_to_the_rules_it_was_learned_under():
 def test_each_sequence_is_asked_about_with_a_ranker_that_has_not_seen_it(model):
     X, Y = alike(60, 4)
     bare = model.model_.__class__(model.model_.labels, model.model_.encoder, model.model_.weights)
-    asked = [Asked.of(bare, (X, Y), numbers.tolist()) for numbers in np.array_split(np.arange(60)[::-1], 3)]
-    ranking = ranked.learn_ranking(bare, asked, False, 1)
-    found = list(ranking.apart(asked))
+    asked = [HeldOut.of(bare, (X, Y), numbers.tolist()) for numbers in np.array_split(np.arange(60)[::-1], 3)]
+    ranking = learn_ranking(bare, asked, False, 1)
+    found = list(ranking.apart(lambda: iter(asked)))
     assert [one.numbers for one in found] == [one.numbers for one in asked]
     assert len({id(one.model.ranker) for one in found}) == 3
     for one in found:
@@ -278,7 +276,7 @@ def test_each_sequence_is_asked_about_with_a_ranker_that_has_not_seen_it(model):
         lists = Lists.of(
             [X[i] for i in rest], [Y[i] for i in rest], bare.predict_k([X[i] for i in rest], SIZE), "plain"
         )
-        weights = dict(zip(lists.names, learning.learn_weights(lists), strict=True))
+        weights = dict(zip(lists.names, learn_weights(lists), strict=True))
         for name, weight in one.model.ranker.weights.items():
             assert_allclose(weight, weights[name], rtol=0, atol=0.01)
 
@@ -286,7 +284,7 @@ def test_each_sequence_is_asked_about_with_a_ranker_that_has_not_seen_it(model):
 def test_one_part_that_was_held_out_is_cut(model):
     X, Y = alike(40, 5)
     bare = model.model_.__class__(model.model_.labels, model.model_.encoder, model.model_.weights)
-    ranking = ranked.learn_ranking(bare, [Asked.of(bare, (X, Y), range(40))], False, 1)
+    ranking = learn_ranking(bare, [HeldOut.of(bare, (X, Y), range(40))], False, 1)
     assert len({id(ranker) for ranker in ranking.without.values()}) == 5
     assert set(ranking.without) == set(range(40))
 

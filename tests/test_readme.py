@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import semistruct
-from semistruct.cli import main
+from semistruct.app.cli import main
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

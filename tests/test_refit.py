@@ -1,15 +1,12 @@
 """Learning again from training and dev data together."""
 
-import json
 from copy import deepcopy
 
 import pytest
 
-from semistruct import CODL, CRF, HMM, SSVM, AnnealedSSVM, Rules, load, make_citations
-from semistruct.cli import main
-from semistruct.errors import DataError, ParameterError
-from semistruct.fitting import choice
-from semistruct.formats import write
+from semistruct import CODL, CRF, HMM, SSVM, AnnealedSSVM, Rules, make_citations
+from semistruct.base.errors import DataError, ParameterError
+from semistruct.learning import fitting
 from semistruct.rules import AtMostOnce, StartsWith
 
 TRAIN, DEV, POOL = make_citations(12), make_citations(30, seed=3), make_citations(15, seed=4).tokens
@@ -38,9 +35,10 @@ def test_the_method_inside_another_keeps_its_C(monkeypatch):
     model.fit(TRAIN.tokens, TRAIN.labels, pool=POOL, dev=dev)
     other = next(row["C"] for row in model.search_ if row["C"] != model.C_)
     model.C_ = other
-    monkeypatch.setattr(choice, "search_C", lambda *args: searched.append(args))
+    real = fitting.choose_C
+    monkeypatch.setattr(fitting, "choose_C", lambda C, *given: searched.append(C) or real(C, *given))
     model.refit(TRAIN.tokens, TRAIN.labels, dev=dev, pool=POOL)
-    assert (model.C_, searched) == (other, [])
+    assert (model.C_, searched) == (other, [other])
 
 
 @pytest.mark.parametrize("chosen", [0, 1, 2])
@@ -65,31 +63,3 @@ def test_what_cannot_be_refitted():
         model.refit(TRAIN.tokens, TRAIN.labels, dev=None)
     with pytest.raises(ParameterError, match="does not use a pool"):
         model.refit(TRAIN.tokens, TRAIN.labels, dev=(DEV.tokens, DEV.labels), pool=POOL)
-
-
-def run(capsys, *args, code=0):
-    with pytest.raises(SystemExit) as done:
-        main([*map(str, args)])
-    out = capsys.readouterr()
-    assert done.value.code == code, out.err
-    return out
-
-
-@pytest.mark.filterwarnings("default")
-def test_on_the_command_line(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    write(TRAIN, "train.tsv", "tsv")
-    write(DEV, "dev.tsv", "tsv")
-    out = run(capsys, "train", "train.tsv", "-d", "dev.tsv", "-C", 0.3, "-o", "one", "--json").out
-    before = json.loads(out)
-    out = run(capsys, "train", "train.tsv", "-d", "dev.tsv", "-C", 0.3, "-o", "both", "--refit", "--json").out
-    after = json.loads(out)
-    assert after["token_accuracy"] == before["token_accuracy"]
-    again = load("both")
-    assert again.card_["data"]["refit"]
-    assert again.score(DEV.tokens, DEV.labels) > before["token_accuracy"]["dev"]
-    assert again.model_.calibration.to_dict() == load("one").model_.calibration.to_dict()
-    assert "was also trained on this data" in run(capsys, "evaluate", "both", "dev.tsv").err
-    out = run(capsys, "train", "train.tsv", "-d", "dev.tsv", "-C", 0.3, "-o", "both", "--refit").out
-    assert "learned again from these and the dev data together" in out
-    assert "--refit needs --dev" in run(capsys, "train", "train.tsv", "-o", "x", "--refit", code=2).err

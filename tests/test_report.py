@@ -8,10 +8,9 @@ from html.parser import HTMLParser
 import pytest
 
 from experiment_cases import record, some_records
-from semistruct.experiments.cells import Cell, Table
-from semistruct.experiments.view import View
-from semistruct.report.folder import write_reports
-from semistruct.report.text import markdown
+from semistruct.app.experiments.tables import Cell, Table
+from semistruct.app.experiments.view import View
+from semistruct.app.report.comparison import markdown, write_reports
 
 HOSTILE = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "{{ 7 * 7 }}", "a&b"]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -43,8 +42,8 @@ class Tags(HTMLParser):
         self.text.append(data)
 
 
-def written(folder, records, *how):
-    write_reports(View(records, *how), folder, "semistruct reproduce citations -o out")
+def written(folder, records):
+    write_reports(View(records), folder, "semistruct reproduce citations -o out")
     return (folder / "report.html").read_text()
 
 
@@ -70,26 +69,23 @@ def test_the_page_parses_and_loads_nothing(page):
 
 
 def test_figures_are_drawn_inside_and_take_the_colour_of_the_text(page):
-    assert page.count("<svg") == 4
+    assert page.count("<svg") == 3
     assert "currentColor" in page
     assert "#20242b" not in page.split("</style>", 1)[1]
-    for name in ("paths", "labelled", "unlabelled", "time"):
+    for name in ("paths", "labelled", "time"):
         assert f'id="figure-{name}"' in page
 
 
-def test_hostile_tokens_stay_text(tmp_path):
-    rows = [record("ssvm", "5", s, [([1, 1, 1, 1], [2, 1, 1, 1])], tokens=HOSTILE) for s in range(2)]
-    for row in rows:
-        row["worst"][0]["broken"] = ["<b>rule</b>"]
-        row["worst"][0]["gold"] = ['<i>"label"</i>'] * 4
-    page = written(tmp_path, rows)
-    found = Tags(page)
+def test_hostile_rules_stay_text(tmp_path):
+    found = Tags(
+        written(tmp_path, [record("ssvm", "5", s, [([1, 1, 1, 1], [2, 1, 1, 1])], left_out=HOSTILE) for s in (0, 1)])
+    )
     assert [tag for tag, _ in found.tags].count("script") == 1
-    assert not {"img", "b", "i"} & {tag for tag, _ in found.tags}
+    assert "img" not in {tag for tag, _ in found.tags}
     assert not any(name.startswith("on") for _, attrs in found.tags for name in attrs)
     text = "".join(found.text)
-    for token in HOSTILE:
-        assert token in text
+    for rule in HOSTILE:
+        assert rule in text
 
 
 def test_the_page_is_for_phones_for_paper_and_for_the_night(page):
@@ -103,22 +99,10 @@ def test_the_summary_comes_first(page):
     assert "Annealed SSVM: 90.0 ± 0.0 % of tokens right under the rules, over 3 draws." in text
 
 
-def test_columns_that_peek_are_marked(page, tmp_path):
-    found = Tags(page)
-    assert any(tag == "th" and attrs.get("class") == "peek" for tag, attrs in found.tags)
-    assert "SSVM-SDM, best on test (peeks)" in page
-    assert "optimistic figures" not in page
-    assert "optimistic figures" in written(tmp_path, some_records(), "best-test")
-
-
-def test_what_others_have_published_is_grey(page):
-    assert '<td class="grey" data-value="74.74">74.74</td>' in page
-
-
-def test_worst_sequences_are_shown_with_the_rules_they_break(page):
-    text = " ".join("".join(Tags(page).text).split())
-    assert "50 % wrong; breaks starts with author" in text
-    assert "author → title" in text
+def test_columns_that_peek_are_marked_and_what_others_have_published_is_grey(page):
+    marked = {(tag, attrs.get("class")) for tag, attrs in Tags(page).tags}
+    assert {("th", "peek"), ("td", "grey")} <= marked
+    assert '<td class="grey" data-value="74.74">74.74 BSS' in page
 
 
 def test_synthetic_data_is_marked(tmp_path):

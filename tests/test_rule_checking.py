@@ -3,12 +3,11 @@
 import json
 import re
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semistruct.errors import DataError, ParameterError
+from semistruct.base.errors import DataError, ParameterError
 from semistruct.rules import (
     AtMostOnce,
     ChangeOnlyOn,
@@ -29,7 +28,7 @@ from semistruct.rules import (
     Words,
 )
 from semistruct.rules.checking import check_rules
-from semistruct.rules.credibility import Credibility
+from semistruct.rules.evidence import Credibility
 
 LABELS = ["a", "b", "c"]
 WORDS = ["x", "X", "w1", "22", ".", ","]
@@ -188,12 +187,6 @@ def test_the_worst_sequences_are_shown():
     (example,) = found.examples
     assert (example.position, example.start) == (11, 7)
     assert example.labels == list("aabca")
-
-
-def test_labels_in_arrays():
-    X, y = [["a", "b"], ["b", "c"]], [["p", "q"], ["q", "q"]]
-    rules = Rules([StartsWith("p")])
-    assert check_rules(rules, X, [np.array(row) for row in y]) == check_rules(rules, X, y)
 
 
 def test_labels_that_rules_name_must_be_known():

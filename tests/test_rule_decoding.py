@@ -9,11 +9,13 @@ import pytest
 from matching_cases import random_case
 from rule_strategies import built, penalty_of
 from semistruct import SSVM
-from semistruct import model as model_module
-from semistruct.cli import main
-from semistruct.errors import ParameterError, RuleWarning, UncertainWarning
-from semistruct.fitting import trust
-from semistruct.prediction import best_under, decode_under
+from semistruct.app.cli import main
+from semistruct.base.errors import ParameterError, RuleWarning, UncertainWarning
+from semistruct.learning.choice import best_strength
+from semistruct.learning.settings import STRENGTHS
+from semistruct.learning.trust import Trust
+from semistruct.model import model as model_module
+from semistruct.model.prediction import best_under, decode_under
 from semistruct.rules import (
     AtMostOnce,
     ChangeOnlyOn,
@@ -28,8 +30,8 @@ from semistruct.rules import (
     StartsWith,
     Words,
 )
-from semistruct.rules.credibility import Credibility
-from semistruct.search.best import find_best
+from semistruct.rules.evidence import Credibility
+from semistruct.rules.search import find_best
 
 TOL = 1e-6  # of scores with hard penalties
 
@@ -142,13 +144,6 @@ def test_corpus_rules_take_the_data_for_the_corpus():
     assert "title" not in {y for row in estimator.predict(NEW, rules=rules, corpus=True) for y in row}
 
 
-def test_corpus_rules_are_not_followed_blindly():
-    """Labels that nothing asks to be changed stay the best ones."""
-    estimator = fitted(Proportion({"date": (0.0, 1.0)}), AtMostOnce())
-    plain = estimator.predict(NEW, rules=True)
-    assert estimator.predict(NEW, rules=True, corpus=True) == plain
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_corpus_rules_cost_no_more_than_they_save(seed):
     """Of score and penalties together; and what was changed for them is no longer called exact."""
@@ -219,18 +214,8 @@ def test_hard_rules_that_clash():
     assert wanted[tuple(found[1])] == pytest.approx(max(wanted.values()), abs=TOL)
 
 
-def test_not_every_clash_is_told():
-    estimator = fitted(*CLASHING)
-    with pytest.warns(RuleWarning) as caught:
-        estimator.predict([["Machines"]] * 3 + [["Turing"]] + [["Machines"]] * 2, rules=True)
-    told = [str(w.message) for w in caught]
-    assert [text.split(":")[0] for text in told] == [
-        "sequence 0", "sequence 1", "sequence 2", "2 more sequences have the same problem"
-    ]  # fmt: skip
-
-
 def test_warnings_number_sequences_across_chunks(monkeypatch):
-    monkeypatch.setattr("semistruct.model.CHUNK", 2)
+    monkeypatch.setattr("semistruct.model.model.CHUNK", 2)
     estimator = fitted(*CLASHING)
     with pytest.warns(RuleWarning) as caught:
         estimator.predict([["Turing"], ["Turing"], ["Turing"], ["Machines"], ["Machines"]], rules=True)
@@ -260,12 +245,6 @@ def test_small_violations_of_hard_rules_are_told_too():
         fitted(share, StartsWith("author", weight="hard")).predict([["a", "b", "c"]], rules=True)
 
 
-def test_soft_rules_that_clash_are_nobodys_business():
-    """And a hard rule for the corpus is not one for a sequence; warnings are errors here."""
-    rules = [StartsWith("author"), Words("Machines", are="title"), Proportion({"date": 1.0}, weight="hard")]
-    fitted(*rules).predict([["Machines"]], rules=True)
-
-
 # what is not certain -----------------------------------------------------------------------------------------
 
 
@@ -275,7 +254,7 @@ HASTY = [MinLength(2, weight=2), Order(["title", "author"], weight=3), Order(["d
 @pytest.fixture
 def hasty(monkeypatch):
     """A model, sequences, and which of them a search that keeps one prefix leaves uncertain."""
-    monkeypatch.setattr("semistruct.prediction.best_under", partial(best_under, width=1))
+    monkeypatch.setattr("semistruct.model.prediction.best_under", partial(best_under, width=1))
     estimator = fitted(*HASTY)
     X = [
         *NEW,
@@ -299,12 +278,12 @@ def test_labels_that_are_not_certain_to_be_the_best_are_told(hasty):
     assert (caught[0].message.uncertain, caught[0].message.sequences) == (n, len(X))
 
 
-@pytest.mark.filterwarnings("default::semistruct.errors.RuleWarning")
+@pytest.mark.filterwarnings("default::semistruct.base.errors.RuleWarning")
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_commands_sum_up_what_is_not_certain(hasty, tmp_path, monkeypatch, capsys, command):
     """In one line, though sequences are labelled in chunks."""
     estimator, X, n = hasty
-    monkeypatch.setattr("semistruct.cli.labelling.CHUNK", 2)
+    monkeypatch.setattr("semistruct.app.cli.answers.CHUNK", 2)
     estimator.save(tmp_path / "m")
     lines = ["".join(f"{token}\tauthor\n" for token in x) for x in X]
     (tmp_path / "x.tsv").write_text("\n".join(lines))
@@ -322,61 +301,6 @@ def test_choosing_weights_on_dev_data_tells_nothing(hasty):
     fitted(*HASTY, dev=(X, [["author"] * len(x) for x in X]))
 
 
-# functions ---------------------------------------------------------------------------------------------------
-
-
-def test_functions_see_tokens_and_labels():
-    seen = []
-
-    def watch(tokens, labels):
-        seen.append((tokens, tuple(labels)))
-        return 0
-
-    estimator = fitted(Function(watch))
-    assert estimator.predict([["Turing", "1936"]], rules=True) == [["author", "date"]]
-    assert seen == [(["Turing", "1936"], ("author", "date"))]
-    seen.clear()
-    estimator.predict([["Turing", "1936"]], rules=True, n_best=9)
-    assert sorted(seen) == [(["Turing", "1936"], (y, z)) for y in LABELS for z in LABELS]
-
-
-def hidden(estimator, tokens, rank):
-    """A rule that only the labelling with this rank by score obeys, and the labelling."""
-    found, _ = estimator.predict([tokens], n_best=rank + 1)[0][rank]
-
-    def obeys(tokens, labels):
-        return labels != found
-
-    return Rules([Function(obeys, weight="hard")]), found
-
-
-@pytest.mark.parametrize("rank", [0, 3, 120, 900])
-def test_functions_choose_among_many(rank):
-    estimator, tokens = fitted(), ["a", "b", "c", "d", "Turing", "1936", "."]
-    rules, wanted = hidden(estimator, tokens, rank)
-    assert estimator.predict([tokens], rules=rules) == [wanted]
-
-
-def test_what_functions_may_want_beyond_them_is_told():
-    """And no rule is said to be in conflict, for nobody knows."""
-    estimator, tokens = fitted(), ["a", "b", "c", "d", "Turing", "1936", "."]
-    rules, _ = hidden(estimator, tokens, 2000)
-    with pytest.warns(RuleWarning) as caught:
-        estimator.predict([tokens], rules=rules)
-    assert isinstance(caught[0].message, UncertainWarning)
-    search = "sequence 0: the search for labels that obey all hard rules was cut short"
-    assert [str(w.message) for w in caught][1:] == [f"{search}; the predicted labels break 'obeys'"]
-
-
-def test_functions_that_clash():
-    two = Count({"author": 2}, of="tokens", level="instance", weight="hard", name="two authors")
-    rules = Rules([Function(no_author_twice, weight="hard", name="one author"), two])
-    with pytest.warns(
-        RuleWarning, match="sequence 0: the rules 'one author' and 'two authors' conflict; the predicted"
-    ):
-        fitted().predict([["a", "b"]], rules=rules)
-
-
 def test_clashes_are_looked_for_among_few_rules(monkeypatch):
     """However many hard rules and sequences there are."""
     searches = []
@@ -385,7 +309,7 @@ def test_clashes_are_looked_for_among_few_rules(monkeypatch):
         searches.append(args)
         return best_under(*args, **options)
 
-    monkeypatch.setattr("semistruct.prediction.best_under", counted)
+    monkeypatch.setattr("semistruct.model.prediction.best_under", counted)
     others = [Words(f"w{i}", are="date", weight="hard") for i in range(40)]
     estimator = fitted()
     with pytest.warns(RuleWarning) as caught:
@@ -393,29 +317,6 @@ def test_clashes_are_looked_for_among_few_rules(monkeypatch):
     conflict = "sequence 0: the rules 'starts with author' and 'machines are titles' conflict;"
     assert str(caught[0].message).startswith(conflict)
     assert len(searches) <= 1 + 3 * 4
-
-
-def test_functions_of_the_corpus_are_not_asked():
-    def never(tokens, labels):
-        raise AssertionError
-
-    estimator = fitted(Function(never, level="corpus"), StartsWith("title", weight="hard"))
-    assert estimator.predict([["1936"]], rules=True) == [["title"]]
-
-
-@pytest.mark.parametrize(
-    ("function", "complaint"),
-    [
-        (lambda tokens, labels: 1 / (tokens[0] != "b"), "rule 'mine' fails on sequence 1: ZeroDivisionError"),
-        (lambda tokens, labels: None if tokens[0] == "b" else 0, "rule 'mine' returns None on sequence 1"),
-        (lambda tokens, labels: float("nan"), "rule 'mine' returns nan on sequence 0, expected a finite number"),
-    ],
-    ids=["raises", "nothing", "nan"],
-)
-def test_functions_that_fail(function, complaint):
-    estimator = SSVM(features=["word"]).fit(X, Y)
-    with pytest.raises(ParameterError, match=complaint):
-        estimator.predict([["a"], ["b"]], rules=Rules([Function(function, name="mine")]))
 
 
 # trust -------------------------------------------------------------------------------------------------------
@@ -452,11 +353,6 @@ def test_few_labels_trust_rules_more():
     assert weights_of(many.rules)[0] == 1000
 
 
-def test_only_labelled_sequences_count():
-    estimator = SSVM(features=["word"], rules=Rules(MIXED)).fit([*X, *NEW], [*Y, *[None] * 4])
-    assert weights_of(estimator.model_.rules)[-1] == 40 / sqrt(4)
-
-
 DEV = {
     "the rule is right": (X, [["title", *labels[1:]] for labels in Y]),
     "the rule is wrong": (X, Y),
@@ -468,22 +364,17 @@ def test_dev_data_choose_the_strength(name):
     """The best on the dev data; of several, the largest."""
     dev_X, dev_Y = DEV[name]
     estimator = fitted(StartsWith("title"), C=5.0)
-    unseen = trust.Trust(Rules([StartsWith("title")]), (Credibility(),))
+    unseen = Trust(Rules([StartsWith("title")]), (Credibility(),))
 
     def accuracy(weight):
         rules = Rules([StartsWith("title", weight=weight)])
         return estimator.score(dev_X, dev_Y, rules=rules)
 
-    found = {weight: accuracy(weight) for weight in trust.GRID}
-    wanted = max(weight for weight in trust.GRID if found[weight] == max(found.values()))
-    assert trust.best_strength(unseen, estimator.model_, 4, (dev_X, dev_Y), "token", None) == wanted
+    found = {weight: accuracy(weight) for weight in STRENGTHS}
+    wanted = max(weight for weight in STRENGTHS if found[weight] == max(found.values()))
+    assert best_strength(unseen, estimator.model_, (dev_X, dev_Y), "token", None) == wanted
     assert len(set(found.values())) > 1
     assert (wanted == 1000) == (name == "the rule is right")
-
-
-def test_without_rules_there_is_nothing_to_trust():
-    estimator = SSVM(features=["word"]).fit(X, Y, dev=DEV["the rule is wrong"])
-    assert estimator.model_.rules is None
 
 
 # labels ------------------------------------------------------------------------------------------------------
@@ -501,10 +392,3 @@ def test_rules_about_labels_that_nobody_declared():
         fitted(StartsWith("note"))
     with pytest.raises(ParameterError, match="rules"):
         SSVM(rules=[StartsWith("author")]).fit(X, Y)
-
-
-def test_margins_are_arrays():
-    found = fitted(StartsWith("title")).decision_function(NEW, rules=True)
-    assert isinstance(found, np.ndarray)
-    assert found.shape == (4, 2)
-    assert np.all(found[:, 1] >= 0)

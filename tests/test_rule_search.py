@@ -1,7 +1,6 @@
 """The best labellings under rules against enumeration."""
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,10 +11,8 @@ import brute
 import brute_rules
 from matching_cases import agrees, hard, level, matching_cases, near, not_above, random_case, some_known
 from rule_strategies import EVERY_KIND
-from semistruct.batch import UNKNOWN
-from semistruct.core import kernels
-from semistruct.search.best import Aim, find_best, growing_widths, scoring_of, tracked
-from semistruct.search.records import PREFIX, Bound, Prefixes, Scores
+from semistruct.core.batch import UNKNOWN
+from semistruct.rules.search import Aim, find_best, growing_widths, tracked
 from strategies import seeds
 
 light = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
@@ -59,8 +56,9 @@ def wishes(draw, case):
     )
 
 
-def find(case, wish, **options):
-    return find_best(case.batch, case.weights, case.tables, Aim(wish.scale, wish.bonus, wish.known), **options)
+def find(case, wish, within=np.inf, **options):
+    aim = Aim(wish.scale, wish.bonus, wish.known, within)
+    return find_best(case.batch, case.weights, case.tables, aim, **options)
 
 
 def check_the_best(case, wish, found, k):
@@ -248,111 +246,12 @@ def test_multipliers_make_bounds_sharper(rule, share):
     assert np.sum(narrow - best) < share * np.sum(free - best)
 
 
-@light
-@given(st.lists(st.integers(-4, 4).map(float), min_size=1, max_size=12), st.data())
-def test_the_nth_largest(values, data):
-    n = data.draw(st.integers(1, len(values)))
-    rank = data.draw(st.integers(0, n - 1))
-    assert kernels.nth_largest(np.array(values), n, rank) == sorted(values[:n], reverse=True)[rank]
-
-
-@light
-@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=12), st.data())
-def test_the_best_candidates_are_kept_in_their_order(bounds, data):
-    width, n = data.draw(st.integers(1, len(bounds))), len(bounds)
-    state, rows = np.zeros(n, PREFIX), np.arange(2 * n, dtype=np.int32).reshape(n, 2)
-    state["score"], state["rest"] = np.array(bounds, float).T
-    state["run"] = state["label"] = state["parent"] = np.arange(n)
-    kept = sorted(sorted(range(n), key=lambda i: (-sum(bounds[i]), i))[:width])
-    assert kernels.keep_best(width, n, Prefixes(state, rows), np.empty(n)) == width
-    assert state[:width].tolist() == [(*map(float, bounds[i]), i, i, i) for i in kept]
-    assert rows[:width].tolist() == [[2 * i, 2 * i + 1] for i in kept]
-
-
 def test_searches_grow_wider():
     assert growing_widths(1, 1024).tolist() == [4, 16, 64, 256, 1024]
     assert growing_widths(50, 1024).tolist() == [50, 200, 1024]
     assert growing_widths(1, 32).tolist() == [4, 16, 32]
     assert growing_widths(50, 50).tolist() == [50]
     assert growing_widths(1, 2).tolist() == [2]
-
-
-# bounds ----------------------------------------------------------------------------------------------------
-
-
-def scores_and_bound(case, i):
-    """What kernels read of sequence i, every label being left, and the tracked terms."""
-    scoring = scoring_of(case.batch, case.weights, case.tables, Aim())
-    T = len(case.X[i])
-    label = np.tile(np.arange(case.Y), (T, 1))
-    scores = Scores(np.empty((T, case.Y)), scoring.step, np.empty(T, np.int16), int(case.batch.offsets[i]))
-    kernels.local_scores(scoring, i, scores.unary, scores.kind)
-    return scores, Bound(np.zeros(case.Y), np.empty((T, case.Y)), label, np.full(T, case.Y))
-
-
-@settings(light, max_examples=50)
-@given(matching_cases(levels=("instance",)), st.data())
-def test_bounds_leave_what_is_good_enough(case, data):
-    """Whatever the floor: labels of labellings that reach it are left, and no labelling beats the bounds."""
-    track = tracked(case.tables)
-    for i in range(len(case.X)):
-        (scores, bound), values = scores_and_bound(case, i), Wishes().values(case, i)
-        ranked = sorted(values.values(), reverse=True)
-        floor = ranked[data.draw(st.integers(0, min(len(ranked) - 1, 5)))] - 1e-6 * (1 + abs(ranked[0]))
-        path = np.array(data.draw(st.sampled_from(sorted(values))), np.int16)
-        start = values[tuple(path.tolist())]
-        value, ceiling = kernels.sharpen(scores, track, bound, floor, start, np.inf, path)
-        assert value >= start
-        assert near(value, values[tuple(path.tolist())])
-        assert not_above(ranked[0], ceiling)
-        left = [set(row[:n].tolist()) for row, n in zip(bound.label, bound.many, strict=True)]
-        for labels in (p for p, v in values.items() if v >= floor):
-            assert all(z in some for z, some in zip(labels, left, strict=True))
-            paid = sum(bound.multiplier[z] for t, z in enumerate(labels) if t == 0 or labels[t - 1] != z)
-            assert not_above(values[labels], scores_of(scores, labels) - paid + credited(bound, track))
-        for t, y in [(t, y) for t, some in enumerate(left) for y in some]:
-            rests = [p[t:] for p in case.paths(i) if p[t] == y and all(z in left[t + s] for s, z in enumerate(p[t:]))]
-            assert near(bound.ahead[t, y], max(rest_of(scores, bound, t, rest) for rest in rests))
-
-
-def scores_of(scores, labels):
-    steps = sum(scores.step[scores.kind[t], labels[t - 1], labels[t]] for t in range(1, len(labels)))
-    return sum(scores.unary[t, z] for t, z in enumerate(labels)) + steps
-
-
-def rest_of(scores, bound, t, rest):
-    """The score of what follows the first label of `rest`, which token t has, multipliers paid."""
-    total = 0.0
-    for s, (y, z) in enumerate(pairwise(rest), start=t + 1):
-        total += scores.unary[s, z] + scores.step[scores.kind[s], y, z] - (y != z) * bound.multiplier[z]
-    return total
-
-
-def credited(bound, track):
-    limits = zip(bound.multiplier.tolist(), track.limits, strict=True)
-    return sum(m * (limit["most"] if m > 0 else limit["least"]) for m, limit in limits if m)
-
-
-def test_bounds_leave_few_labels():
-    """Else they would not be worth their time."""
-    case = random_case(np.random.default_rng(0), [8] * 20, "abcd", [{"at_most_once": "all"}], size=1.0)
-    best, left = find(case, Wishes()), []
-    for i in range(len(case.X)):
-        scores, bound = scores_and_bound(case, i)
-        value = best.values[i, 0]
-        kernels.sharpen(
-            scores, tracked(case.tables), bound, value - 1e-6, value, np.inf, best.labels[0, case.tokens(i)].copy()
-        )
-        left += bound.many.tolist()
-    assert np.mean(left) < 2
-
-
-def test_the_last_start_of_a_label():
-    """Where only one label is left, a block of it can not begin unless another one comes before."""
-    label = np.array([[0, 1], [1, 0], [1, 0], [1, 2], [2, 0]])
-    last = np.empty(4, np.int64)
-    kernels.last_starts(Bound(np.zeros(4), np.empty((5, 4)), label, np.array([2, 1, 1, 2, 1])), last)
-    assert last.tolist() == [0, 1, 4, -1]
 
 
 # hard rules ------------------------------------------------------------------------------------------------

@@ -8,8 +8,7 @@ from numpy.testing import assert_array_equal
 
 import brute_rules
 from rule_strategies import EVERY_KIND, MEASURED, Tally, built, cases, penalty_of
-from semistruct.core import kernels
-from semistruct.errors import DataError
+from semistruct.base.errors import DataError
 from semistruct.rules import AtMostOnce, ChangeOnlyOn, Count, Pattern, Proportion, Rules, StartsWith, Words, building
 from semistruct.rules.base import HARD
 from vocabulary_strategies import VOCABULARY_OF_WORDS
@@ -50,7 +49,7 @@ def test_tallies_count_events_and_price_them(case):
     tables = ruleset.compile(X, labels)
     tally = Tally(tables, numbers(y, labels))
     assert len(tables) == len(X)
-    assert [term.text for term in tables.terms] == [term.text for _, term in ruleset.terms(labels)]
+    assert [term.text for term in tables.terms] == [term.text for rule in ruleset for term in rule.terms(labels)]
     for k, term in enumerate(tables.terms):
         assert tally.counts[:, k].tolist() == [len(term.event.places(*pair)) for pair in zip(X, y, strict=True)]
     assert same(tally.penalty, penalty_of(ruleset, X, y, labels))
@@ -70,38 +69,6 @@ def test_a_tally_tells_sequences_and_corpus_apart(case):
         assert same(found, price(by_level["instance"], X[i : i + 1], y[i : i + 1], labels))
 
 
-@settings(light, max_examples=75)
-@given(cases(), st.data())
-def test_counts_follow_the_moves(case, data):
-    """Taking out the events of a window, relabelling it and putting them in again is a recount."""
-    X, y, labels, rules = case
-    ruleset = rules_of(rules)
-    tables = ruleset.compile(X, labels)
-    now = numbers(y, labels)
-    counts, totals, work = tables.count(now), np.empty(tables.n_terms), np.empty(len(tables.labels), np.int64)
-    kernels.total_of(counts, totals)
-    for _ in range(data.draw(st.integers(1, 5), "moves")):
-        i = data.draw(st.integers(0, len(X) - 1), "sequence")
-        s = data.draw(st.integers(0, len(X[i]) - 1), "from")
-        e = data.draw(st.integers(s + 1, len(X[i])), "to")
-        new = data.draw(st.lists(st.integers(0, len(labels) - 1), min_size=e - s, max_size=e - s), "labels")
-        first, path = tables.offsets[i], now[tables.offsets[i] : tables.offsets[i + 1]]
-        totals -= counts[i]
-        kernels.count_window(tables.events, first, path, s, e, -1.0, counts[i], work)
-        path[s:e] = new
-        kernels.count_window(tables.events, first, path, s, e, 1.0, counts[i], work)
-        totals += counts[i]
-        recount = Tally(tables, now)
-        assert counts.tolist() == recount.counts.tolist()
-        assert totals.tolist() == recount.counts.sum(axis=0).tolist()
-        found = kernels.penalty(tables.targets, tables.instance, counts[i], float(len(X[i])), 1.0)
-        assert same(found, recount.instance[i])
-        found = kernels.penalty(tables.targets, tables.corpus, totals, float(len(now)), float(len(X)))
-        assert same(found, recount.corpus)
-    moved = [[labels[z] for z in now[a:b]] for a, b in zip(tables.offsets, tables.offsets[1:], strict=False)]
-    assert same(recount.penalty, price(rules, X, moved, labels))
-
-
 @light
 @given(cases())
 def test_sets_of_tests_are_numbered_in_parts(case):
@@ -114,6 +81,28 @@ def test_sets_of_tests_are_numbered_in_parts(case):
     assert_array_equal(parts.step_tests, whole.step_tests)
     for found, wanted in zip(parts.events, whole.events, strict=True):
         assert_array_equal(found, wanted)
+
+
+@light
+@given(cases(functions=True), st.data())
+def test_tables_of_some_rules_with_other_weights_are_those_compiled_anew(case, data):
+    X, y, labels, rules = case
+    whole, codes = rules_of(rules), numbers(y, labels)
+    which = sorted(data.draw(st.sets(st.sampled_from(range(len(rules)))))) if rules else []
+    some = [whole.rules[r].model_copy(update={"weight": 0.5 + r, "penalty": "square"}) for r in which]
+    found, wanted = whole.compile(X, labels).reweighted(some), Rules(some).compile(X, labels)
+    assert (found.rules, found.terms, found.rule_of) == (wanted.rules, wanted.terms, wanted.rule_of)
+    assert_array_equal(found.targets, wanted.targets)
+    assert_array_equal(found.events.mark, wanted.events.mark)
+    assert_array_equal(found.broken(codes), wanted.broken(codes))
+    assert_array_equal(Tally(found, codes).counts, Tally(wanted, codes).counts)
+    assert Tally(found, codes).penalty == Tally(wanted, codes).penalty
+    for of_class, of_token in (("token_tests", "token_class"), ("step_tests", "step_class")):
+        tested = [getattr(tables, of_class)[getattr(tables, of_token)] for tables in (found, wanted)]
+        assert_array_equal(*tested)
+    costs = [tables.event_costs for tables in (found, wanted)]
+    assert_array_equal(*(cost.token[cost.token_class] for cost in costs))
+    assert_array_equal(*(cost.step[cost.step_class] for cost in costs))
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3, None])
@@ -179,25 +168,3 @@ def test_functions_are_kept_aside():
     assert {r: rule.text for r, rule in tables.functions.items()} == {1: "mine"}
     assert tables.n_terms == 1
     assert Tally(tables, np.array([1], np.int16)).penalty == 1000.0
-
-
-def test_labels_are_numbered_as_they_are_given():
-    X, rules = [["x", "y"]], Rules([StartsWith("b"), Proportion({"a": 1}, unit="fraction", weight=8)])
-    for labels, y in [(("a", "b"), [0, 1]), (("b", "a"), [1, 0])]:
-        assert Tally(rules.compile(X, labels), np.array(y, np.int16)).penalty == 1000 + 8 * 0.25
-
-
-def test_no_rules_cost_nothing():
-    tally = Tally(Rules([]).compile([["x", "y"], ["z"]], ["a"]), np.zeros(3, np.int16))
-    assert tally.penalty == 0.0
-    assert tally.counts.shape == (2, 0)
-
-
-def test_a_share_of_nothing_is_as_it_should_be():
-    X, y, rules = (
-        [["x", "y"]],
-        [["a", "a"]],
-        [ChangeOnlyOn("punctuation", fraction=0.5), Words("pp", are="b", fraction=1)],
-    )
-    assert penalty_of(Rules(rules), X, y, ["a", "b"]) == 0.0
-    assert Tally(Rules(rules).compile(X, ["a", "b"]), np.array([0, 0], np.int16)).penalty == 0.0

@@ -7,11 +7,9 @@ import pytest
 
 from rule_strategies import Tally
 from semistruct import SSVM, load
-from semistruct.errors import DataError, ParameterError
+from semistruct.base.errors import DataError, ParameterError
 from semistruct.rules import AllExcept, Pattern, Rules, StartsWith, Words, read_words
-from semistruct.rules.checking import check_rules
-from semistruct.rules.named_lists import shipped_lists
-from semistruct.rules.word_lists import LONGEST
+from semistruct.rules.lists import LONGEST, shipped_lists
 
 LABELS = ("a", "b")
 
@@ -60,11 +58,6 @@ def test_runs_do_not_reach_into_other_sequences():
     rules = Rules([Words("x y", are="a"), Pattern(["x", "y"], are="a"), Words("y", are="a", before="x", within=5)])
     tables = rules.compile([["x"], ["y"]], LABELS)
     assert Tally(tables, np.ones(2, np.int16)).counts.tolist() == [[0, 0, 0], [0, 0, 0]]
-
-
-def test_phrases_are_checked_token_by_token():
-    (found,) = check_rules(Rules([Words("new york", are="a")]), [["new", "york"]], [["a", "b"]]).rules
-    assert (found.applies, found.obeys) == (2, 1)
 
 
 def test_all_except_is_read_and_written():

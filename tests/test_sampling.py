@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from annealed_cases import CITATIONS, LABELLED, UNLABELLED, on_citations, same_fit
-from semistruct.errors import RuleWarning
-from semistruct.fitting import sampling
-from semistruct.fitting.sampling import sample_of
-from semistruct.fitting.task import Task
+from annealed_cases import CITATIONS, LABELLED, UNLABELLED, on_citations, same_fit, task_of
+from semistruct.base.errors import RuleWarning
+from semistruct.learning import settings
 from semistruct.rules import Rules
 from test_checkpoints import Killed, stopping
 
@@ -17,19 +15,19 @@ PART = 12  # sequences of the sample
 
 @pytest.fixture
 def small_sample(monkeypatch):
-    monkeypatch.setattr(sampling, "SAMPLE", PART)
+    monkeypatch.setattr(settings, "SAMPLE", PART)
 
 
 def some_task():
     """Six labelled sequences, one of them only in part, and a pool."""
     X, y = LABELLED
     rows = [*y[:5], [y[5][0], *[None] * (len(X[5]) - 1)]]
-    return Task.of(X, rows, UNLABELLED, features=["word"], rules=None, sample_weight=None)
+    return task_of(X, rows, UNLABELLED)
 
 
 def test_a_sample_stands_for_the_pool(small_sample):
     task = some_task()
-    some = sample_of(task, CITATIONS, 0)
+    some = task.sample(CITATIONS, 0)
     assert len(some.free) == PART
     assert (some.n_fixed, some.has_labels.sum()) == (5, 6)  # the labels are all there
     assert some.weight[~some.has_labels].sum() == pytest.approx(task.weight[~task.has_labels].sum())
@@ -41,17 +39,17 @@ def test_a_sample_stands_for_the_pool(small_sample):
         assert_array_equal(own.indices, other.indices)
         assert_array_equal(some.opened.split(some.known[some.first_open :])[i], task.opened.split(
             task.known[task.first_open :])[j])  # fmt: skip
-    assert_array_equal(sample_of(task, CITATIONS, 0).batch.indices, some.batch.indices)
-    assert not np.array_equal(sample_of(task, CITATIONS, 1).batch.indices, some.batch.indices)
+    assert_array_equal(task.sample(CITATIONS, 0).batch.indices, some.batch.indices)
+    assert not np.array_equal(task.sample(CITATIONS, 1).batch.indices, some.batch.indices)
 
 
 def test_a_small_pool_and_corpus_rules_need_all_of_it(monkeypatch):
     task = some_task()
-    assert sample_of(task, CITATIONS, 0) is task
-    monkeypatch.setattr(sampling, "SAMPLE", PART)
-    assert sample_of(task, None, 0) is not task
+    assert task.sample(CITATIONS, 0) is task
+    monkeypatch.setattr(settings, "SAMPLE", PART)
+    assert task.sample(None, 0) is not task
     about_the_corpus = Rules.from_text("rules:\n- proportion: {date: 0.1}\n")
-    assert sample_of(task, about_the_corpus, 0) is task
+    assert task.sample(about_the_corpus, 0) is task
 
 
 def test_the_chosen_stage_is_learned_from_the_whole_pool(small_sample):

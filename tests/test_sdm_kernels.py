@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import brute
-from semistruct.core import kernels
+from semistruct.core.kernels import kernels
 from semistruct.features import Encoder
-from semistruct.solvers import sdm
+from semistruct.learning.solvers import sdm
 from strategies import problems, seeds
 from test_sdm import ROUNDING, cases, check_feasible, flat, light, working_sets
 

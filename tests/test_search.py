@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from semistruct.batch import UNKNOWN
-from semistruct.chain.inference import ChainWeights
-from semistruct.errors import DataError
+from semistruct.base.errors import DataError
+from semistruct.core.batch import UNKNOWN
+from semistruct.core.chain.inference import ChainWeights
 from semistruct.features import Encoder
-from semistruct.fitting.choice import FOLDS, ONE_FOLD_FROM, choose_C, search_C
-from semistruct.fitting.data import DevData
-from semistruct.fitting.measure import Measure
+from semistruct.learning.choice import Measure, choose_C
+from semistruct.learning.settings import MANY, PARTS
+from semistruct.learning.task import DevData
 
 ROUNDING = 1e-12
 GRID = (0.03, 0.1, 0.3, 1.0)
@@ -47,8 +47,12 @@ class Learner:
         return SimpleNamespace(chain=ChainWeights(tokens, np.zeros((1, 2, 2))), start=SimpleNamespace(C=C))
 
 
-def rows_of(*data, **more):
-    return search_C(*data, **more).rows
+def choice_of(learner, measure, data, dev, weight, seed=0):
+    return choose_C("auto", learner, measure, (*data, weight), dev, seed)
+
+
+def rows_of(*given, **more):
+    return choice_of(*given, **more).rows
 
 
 def ones(n):
@@ -61,7 +65,7 @@ def test_every_sequence_is_held_out_once_and_never_trained_on_then(n):
     found = rows_of(learner, TOKENS, (numbered(n), ones(n)), None, np.ones(n), seed=0)
     assert [row["C"] for row in found] == list(GRID)
     left_out = [np.setdiff1d(np.arange(n), call.members) for call in learner.calls if call.start is None]
-    assert len(left_out) == min(n, FOLDS)
+    assert len(left_out) == min(n, PARTS)
     assert_array_equal(np.sort(np.concatenate(left_out)), np.arange(n))
     assert all(row["token_accuracy"] == 1.0 for row in found)
 
@@ -112,9 +116,9 @@ def test_weights_and_labels_stay_with_their_sequences():
 
 
 def test_many_sequences_are_held_out_once_only():
-    n, learner = ONE_FOLD_FROM, Learner()
+    n, learner = MANY, Learner()
     rows_of(learner, TOKENS, (numbered(n), ones(n)), None, np.ones(n), seed=6)
-    assert [len(call.members) for call in learner.calls] == [n - n // FOLDS] * len(GRID)
+    assert [len(call.members) for call in learner.calls] == [n - n // PARTS] * len(GRID)
 
 
 def test_the_seed_decides_the_folds():
@@ -139,7 +143,7 @@ def test_nothing_to_hold_out():
 def test_the_weights_learned_without_each_part_are_those_of_the_chosen_C():
     n = 7
     learner = Learner({GRID[1]: range(n)})
-    choice = choose_C("auto", learner, TOKENS, (numbered(n), ones(n)), None, np.ones(n), 0)
+    choice = choice_of(learner, TOKENS, (numbered(n), ones(n)), None, np.ones(n))
     assert GRID[1] == choice.C
     assert sorted(i for part, _ in choice.without for i in part) == list(range(n))
     calls = [call for call in learner.calls if GRID[1] == call.C]
@@ -156,7 +160,7 @@ def chosen(metric, right):
     known = np.array([1, 1, 1, UNKNOWN, UNKNOWN, 1], np.int16)
     learner = Learner(dict(zip(GRID, right, strict=False)))
     dev = dev_data(numbered(3), known)
-    choice = choose_C("auto", learner, Measure(metric, NAMES), (numbered(3), ones(3)), dev, np.ones(3), 0)
+    choice = choice_of(learner, Measure(metric, NAMES), (numbered(3), ones(3)), dev, np.ones(3))
     keys = {"C", "token_accuracy", *([] if metric == "token" else ["sequence_accuracy"])}
     assert all(row.keys() == keys for row in choice.rows)
     assert choice.without == []
@@ -175,6 +179,6 @@ def test_tokens_decide_among_equally_many_whole_sequences():
 
 def test_choosing_by_spans_needs_a_sequence_with_all_labels():
     known = np.array([1, UNKNOWN, 1, UNKNOWN], np.int16)
-    data = (numbered(2), ones(2)), dev_data(numbered(2), known), np.ones(2), 0
+    data = (numbered(2), ones(2)), dev_data(numbered(2), known), np.ones(2)
     with pytest.raises(DataError, match="span F1 needs a sequence whose labels are all known"):
-        choose_C("auto", Learner(), Measure("span", NAMES), *data)
+        choice_of(Learner(), Measure("span", NAMES), *data)

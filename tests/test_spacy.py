@@ -7,18 +7,17 @@ import sys
 import tomllib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from semistruct import CRF, SSVM, Corpus, Example, Rules, load, make_citations, read, tokenize, write
-from semistruct.errors import DataError, DataWarning, ModelError, ParameterError, SemistructError
-from semistruct.labels import spans
+from semistruct import SSVM, Corpus, Example, Rules, load, make_citations, read, tokenize, write
+from semistruct.base.errors import DataError, DataWarning, ModelError, ParameterError, SemistructError
+from semistruct.data.labels import spans
 from semistruct.rules import StartsWith
 
 spacy = pytest.importorskip("spacy")
 from spacy.tokens import Doc, DocBin, Span  # noqa: E402
 
-from semistruct.pipeline import NAME  # noqa: E402
+from semistruct.app.pipeline import NAME  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 TEXTS = ["R. Smith and B. Wang. Search in Fortran. 2003.", "  J. Lee,\n\n1999", "", "A"]
@@ -143,14 +142,6 @@ def test_entities_and_scores_can_be_left_out(model):
     assert "scores" not in doc.spans["semistruct"].attrs
 
 
-def test_scores_of_a_probabilistic_model_are_probabilities(tmp_path):
-    train = make_citations(10)
-    CRF(features="identity", tol=0.1).fit(train.tokens, train.labels).save(tmp_path / "m")
-    scores = pipeline(tmp_path / "m")(TEXTS[0]).spans["semistruct"].attrs["scores"]
-    assert len(scores)
-    assert ((scores > 0) & (scores <= 1)).all()
-
-
 @pytest.mark.parametrize("way", ["disk", "bytes"])
 def test_the_model_travels_with_the_pipeline(model, tmp_path, way):
     file = tmp_path / "moved.model"
@@ -168,14 +159,6 @@ def test_the_model_travels_with_the_pipeline(model, tmp_path, way):
         again.from_bytes(content)
     assert [marked(doc) for doc in again.pipe(TEXTS)] == [marked(doc) for doc in pipeline(model).pipe(TEXTS)]
     assert again.get_pipe("semistruct").estimator.card_ == load(model).card_
-
-
-def test_documents_with_spans_can_be_stored(model):
-    nlp = pipeline(model)
-    doc = nlp(TEXTS[0])
-    again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
-    assert marked(again) == marked(doc)
-    assert np.array_equal(again.spans["semistruct"].attrs["scores"], doc.spans["semistruct"].attrs["scores"])
 
 
 def test_what_is_wrong_with_a_step_is_said(model, tmp_path):
@@ -337,6 +320,6 @@ def test_without_spacy_one_sentence_says_how_to_get_it(run, monkeypatch, tmp_pat
     monkeypatch.setitem(sys.modules, "spacy", None)
     said = "this needs spaCy, which is not installed: pip install 'semistruct[spacy]'"
     assert run("train", path, "-o", tmp_path / "m") == (2, "", f"semistruct: {said}\n")
-    monkeypatch.delitem(sys.modules, "semistruct.pipeline")
+    monkeypatch.delitem(sys.modules, "semistruct.app.pipeline")
     with pytest.raises(SemistructError, match="this needs spaCy"):
-        __import__("semistruct.pipeline")
+        __import__("semistruct.app.pipeline")

@@ -6,11 +6,12 @@ import pytest
 
 from annealed_cases import CITATIONS, CORPUS, HELD_OUT, LABELLED, SHORT, UNLABELLED, on_citations, same_fit
 from semistruct import AnnealedSSVM, PosteriorRegularization
-from semistruct.cli import main
-from semistruct.errors import RuleWarning
-from semistruct.fitting.points import SLIGHT, Judge, Point
-from semistruct.fitting.refitting import refitted
-from semistruct.formats import write
+from semistruct.app.cli import main
+from semistruct.base.errors import RuleWarning
+from semistruct.data.formats import write
+from semistruct.learning import settings
+from semistruct.learning.choice import Judge, Point
+from semistruct.learning.fitting import Effort
 from semistruct.rules import Rules, StartsWith
 from test_checkpoints import Killed, stopping
 
@@ -25,22 +26,22 @@ def best(model, key):
 def models():
     """By what they begin at; each with dev data and without."""
     return {
-        (begins, dev is not None): on_citations(begins=begins, dev=dev)
-        for begins in ("labels", "rules", "")
+        (start, dev is not None): on_citations(start=start, dev=dev)
+        for start in ("labels", "rules", "better")
         for dev in (None, DEV)
     }
 
 
 @pytest.mark.parametrize("with_dev", [False, True])
 def test_the_better_path_is_taken(models, with_dev):
-    labels, rules, found = (models[begins, with_dev] for begins in ("labels", "rules", ""))
+    labels, rules, found = (models[start, with_dev] for start in ("labels", "rules", "better"))
     assert (labels.start_, rules.start_) == ("labels", "rules")
     if with_dev:
         wins = (best(rules, "dev_score"), best(rules, "dev_accuracy")) > (
             best(labels, "dev_score"), best(labels, "dev_accuracy"),
         )  # fmt: skip
     else:
-        wins = best(rules, "mistakes") + SLIGHT < best(labels, "mistakes")
+        wins = best(rules, "mistakes") + settings.SLIGHT < best(labels, "mistakes")
     assert found.start_ == ("rules" if wins else "labels")
     same_fit(found, rules if wins else labels)
 
@@ -57,52 +58,52 @@ def test_the_other_start_is_a_model_of_posterior_regularisation(models):
 
 
 def test_what_was_broken_is_told_of_the_supervised_model(models):
-    counts = [models[begins, True].explanation_["rules"] for begins in ("labels", "rules")]
+    counts = [models[start, True].explanation_["rules"] for start in ("labels", "rules")]
     before = [[row["before"] for row in rows] for rows in counts]
     assert before[0] == before[1]
 
 
 @pytest.mark.parametrize(("few", "params"), [(5, {}), (10, {"select": "last"})], ids=["many labels", "no choice"])
 def test_one_path_is_enough(monkeypatch, few, params):
-    monkeypatch.setattr(AnnealedSSVM, "few", few)
-    monkeypatch.setattr(AnnealedSSVM, "_other_start", lambda *_: pytest.fail("no other start is needed"))
-    assert on_citations(begins="", params=params).start_ == "labels"
+    monkeypatch.setattr(settings, "SECOND_START_UNTIL", few)
+    monkeypatch.setattr(AnnealedSSVM, "_taught_by_rules", lambda *_: pytest.fail("no other start is needed"))
+    assert on_citations(start="better", params=params).start_ == "labels"
 
 
 def test_rules_without_expectations_make_no_start():
-    model = on_citations(begins="", params={"rules": Rules.from_text("rules:\n- order: [author, title]\n")})
+    model = on_citations(start="better", params={"rules": Rules.from_text("rules:\n- order: [author, title]\n")})
     assert model.start_ == "labels"
 
 
 def test_a_killed_fit_goes_on_from_either_path(models, tmp_path):
     rows = []
-    whole = on_citations(begins="", watch=rows.append)
+    whole = on_citations(start="better", watch=rows.append)
     for k, after in enumerate((2, len(rows) // 2 + 1, len(rows) - 1)):
         with pytest.raises(Killed):
-            on_citations(begins="", checkpoint=tmp_path / str(k), watch=stopping(after, Killed))
-        same_fit(on_citations(begins="", checkpoint=tmp_path / str(k), resume=True), whole)
+            on_citations(start="better", checkpoint=tmp_path / str(k), watch=stopping(after, Killed))
+        same_fit(on_citations(start="better", checkpoint=tmp_path / str(k), resume=True), whole)
 
 
 def test_an_interruption_leaves_the_path_that_is_complete():
     rows = []
-    on_citations(begins="labels", watch=rows.append)
+    on_citations(start="labels", watch=rows.append)
     with pytest.warns(UserWarning, match="interrupted"):
-        model = on_citations(begins="", watch=stopping(len(rows) + 1, KeyboardInterrupt))
+        model = on_citations(start="better", watch=stopping(len(rows) + 1, KeyboardInterrupt))
     assert model.stop_ == "interrupted"
     assert len(model.path_) >= 1
     assert len(model.labels_) == len(UNLABELLED)
 
 
 def test_refitting_begins_where_the_fit_did(models):
-    again = refitted(models["rules", True], LABELLED, DEV, {"pool": UNLABELLED})
-    assert again.start_ == "rules"
-    assert again.stop_ == "finished"
+    again, effort = models["rules", True]._as_chosen()
+    assert effort.start == "rules"
+    again.fit_with(effort, *LABELLED, pool=UNLABELLED)
+    assert (again.start_, again.stop_) == ("rules", "finished")
 
 
 def test_the_start_alone_may_be_the_model():
-    model = AnnealedSSVM(**SHORT, rules=CITATIONS)
-    model.begins, model.part_of_path = "rules", slice(0, 0)
-    model.fit(*LABELLED, pool=UNLABELLED)
+    effort = Effort(start="rules", stages=(0, 0))
+    model = AnnealedSSVM(**SHORT, rules=CITATIONS).fit_with(effort, *LABELLED, pool=UNLABELLED)
     assert (model.start_, len(model.path_), len(model.labels_)) == ("rules", 1, len(UNLABELLED))
 
 
@@ -110,23 +111,22 @@ def test_the_start_alone_may_be_the_model():
 def test_models_that_are_only_asked_begin_at_the_same(monkeypatch, chosen):
     asked, real = [], AnnealedSSVM._better_path
 
-    def noted(self, *args):
-        found = real(self, *args)
-        asked.append((self.start_, self.part_of_path))
+    def noted(self, fit, *args):
+        found = real(self, fit, *args)
+        asked.append((self.start_, fit.effort.stages))
         return found
 
     model = AnnealedSSVM(**SHORT, rules=CITATIONS)
-    model.begins = "rules"
     monkeypatch.setattr(Judge, "best", lambda self, points: min(chosen, len(points) - 1))
     monkeypatch.setattr(AnnealedSSVM, "_better_path", noted)
-    model.fit(*LABELLED, pool=UNLABELLED).calibrate()
+    model.fit_with(Effort(start="rules"), *LABELLED, pool=UNLABELLED).calibrate()
     assert [start for start, _ in asked] == ["rules"] * 3
-    assert [part for _, part in asked[1:]] == [slice(max(chosen - 1, 0), chosen)] * 2
+    assert [part for _, part in asked[1:]] == [(max(chosen - 1, 0), chosen)] * 2
 
 
 def test_the_command_tells_where_the_path_began(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(AnnealedSSVM, "begins", "rules")
+    monkeypatch.setattr(Judge, "prefers", lambda *_: True)
     write(CORPUS.examples[:6], "few.tsv", "tsv")
     write(CORPUS.examples[6:30], "pool.txt", "text")
     settings = "-C 0.5 -f word -f shape -p schedule=1,10 -p rounds=1"

@@ -1,11 +1,8 @@
-"""Suggested rules: every count against a recount in plain Python, and what must never be suggested."""
+"""Suggested rules: what must never be suggested, and the file that they make."""
 
 import re
-from collections import Counter
-from itertools import combinations, pairwise, product
-from math import ceil, sqrt
+from itertools import product
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +11,7 @@ import brute_rules as brute
 import semistruct
 from rule_strategies import built, descriptions
 from semistruct import SSVM, suggest
-from semistruct.errors import DataError, ParameterError
+from semistruct.base.errors import DataError, ParameterError
 from semistruct.rules import (
     AtMostOnce,
     ChangeOnlyOn,
@@ -29,255 +26,10 @@ from semistruct.rules import (
     StartsWith,
     Words,
 )
+from semistruct.rules.evidence import Examples
 from semistruct.rules.files import dump_rule
-from semistruct.suggesting.choosing import chosen
-from semistruct.suggesting.evidence import SURE, WORTH, Seen, cautious_share
-from semistruct.suggesting.sayings import Sayings
-from semistruct.suggesting.structure import structure
-from semistruct.suggesting.suggestions import Suggestion, Suggestions
-from semistruct.suggesting.words import vocabulary
-
-LABELS = ["a", "b", "c"]
-WORDS = ["x", "X", "Data", "no", "1984", "12-15", "a@b.c", ".", ",", "*NEWLINE*", "~", "'", "é:"]
-
-
-@st.composite
-def seens(draw, most=6):
-    """Labelled sequences and a pool with made-up labels and margins."""
-
-    def sequences(least):
-        lengths = draw(st.lists(st.integers(1, 6), min_size=least, max_size=most))
-        X = [[draw(st.sampled_from(WORDS)) for _ in range(n)] for n in lengths]
-        steady = draw(st.booleans())  # labels in order, so that some rules hold
-        rows = [[draw(st.sampled_from(LABELS)) for _ in range(n)] for n in lengths]
-        return X, [sorted(row) if steady else row for row in rows]
-
-    (X, y), (pool, found) = sequences(1), sequences(0)
-    margins = [np.array([draw(st.integers(0, 5)) for _ in row], float) for row in found]
-    return Seen(X, y, pool, found, margins, LABELS)
-
-
-# ---- a recount
-
-
-def cases(rule, words, y):
-    """(place, does it obey?) of every case of a rule in one sequence; the place is None for the sequence as a whole."""
-    key, of = next(iter(rule.items()))
-    starts = [t for t in range(len(y)) if t == 0 or y[t] != y[t - 1]]
-    runs = [(t, y[t], end - t) for t, end in pairwise([*starts, len(y)])]
-    if key in ("words", "pattern"):
-        return [(t, brute.obeys(y[t], rule)) for t in brute.places_of_words(words, rule)]
-    if key == "starts_with":
-        return [(0, y[0] in of)]
-    if key == "ends_with":
-        return [(len(y) - 1, y[-1] in of)]
-    if key == "change_only_on":
-        wrong = brute.changes_elsewhere(words, y, of, rule.get("side", "after"))
-        return [(t, t not in wrong) for t in brute.changes(y)]
-    if key == "follows":
-        return [(t, y[t - 1] in of[z]) for t, z, _ in runs if t and z in of]
-    if key == "never_follows":
-        return [(t, y[t - 1] not in of[z]) for t, z, _ in runs if t and z in of]
-    if key in ("min_length", "max_length"):
-        which = rule.get("labels", LABELS)
-        return [(t, n >= of if key == "min_length" else n <= of) for t, z, n in runs if z in which]
-    if key == "order" and len(set(of) & set(y)) < 2:
-        return []
-    if key == "at_most_once" and of != "all" and not set(of) & set(y):
-        return []
-    broken = sum(brute.sequence_violations(brute.complete(rule), words, y, LABELS)) > 0
-    return [(first_too_many(key, of, runs) if broken else None, not broken)]
-
-
-def first_too_many(key, of, runs):
-    """Where the block is with which the sequence as a whole breaks the rule; None if one is missing."""
-    if key == "at_most_once":
-        again = [t for i, (t, z, _) in enumerate(runs) if z in [y for _, y, _ in runs[:i]]]
-        by_label = [(LABELS.index(z), t) for t, z, _ in runs if t in again and (of == "all" or z in of)]
-        return min(by_label)[1]
-    if key == "order":
-        names = [z for _, z, _ in runs]
-        late = [
-            t for i, (t, z, _) in enumerate(runs)
-            if z in of and any(y in of and of.index(y) > of.index(z) for y in names[:i])
-        ]  # fmt: skip
-        return min(late)
-    return None
-
-
-def plain_doubts(seen_margins):
-    """For every token of the pool the share of tokens of which the model is surer."""
-    every = [m for row in seen_margins for m in row]
-    return [[sum(m > other for m in every) / len(every) for other in row] for row in seen_margins]
-
-
-@settings(max_examples=60, deadline=None)
-@given(seens())
-def test_evidence_is_that_of_a_recount(seen):
-    doubts = [list(row) for row in seen.doubt]
-    for candidate in [*structure(seen), *vocabulary(seen)]:
-        rule = dump_rule(candidate.rule)
-        found = seen.evidence(candidate.rule, candidate.surprises, candidate.weakest)
-        here = [cases(rule, x, row) for x, row in zip(seen.X, seen.y, strict=True)]
-        there = [cases(rule, x, row) for x, row in zip(seen.pool, seen.found, strict=True)]
-        every = [ok for row in here for _, ok in row]
-        assert (found.applies, found.holds) == (len(every), sum(every)), rule
-        assert found.sequences == sum(map(bool, here))
-        broken = [[t for t, ok in row if not ok] for row in there]
-        assert (found.coverage, found.broken) == (sum(map(bool, there)), sum(map(bool, broken)))
-        gain = sum(
-            min(max(doubts[i]) if t is None else doubts[i][t] for t in row) for i, row in enumerate(broken) if row
-        )
-        assert found.gain == pytest.approx(found.bound * gain)
-        right, total = sum(every) - candidate.surprises, len(every)
-        trials = found.sequences if candidate.weakest is None else candidate.weakest
-        if "are" in rule or "are_not" in rule:
-            sure = [(i, ok) for i, row in enumerate(there) for t, ok in row if doubts[i][t] < SURE]
-            n = len({i for i, _ in sure})
-            worth = min(WORTH, trials / n) if n else 0
-            right, total, trials = (
-                right + worth * sum(ok for _, ok in sure),
-                total + worth * len(sure),
-                trials + worth * n,
-            )
-        assert found.bound == pytest.approx(cautious_share(max(right, 0) / total, trials) if total else 0)
-
-
-@given(st.lists(st.lists(st.integers(0, 4), min_size=1, max_size=4), max_size=4))
-def test_doubt_is_the_share_of_surer_tokens(margins):
-    rows = [["a"] * len(row) for row in margins]
-    seen = Seen([["x"]], [["a"]], rows, rows, [np.array(row, float) for row in margins], LABELS)
-    for found, wanted in zip(seen.doubt, plain_doubts(margins), strict=True):
-        assert list(found) == pytest.approx(wanted)
-
-
-@given(st.integers(1, 50), st.data())
-def test_the_cautious_share_is_one_standard_error_below_what_was_seen(n, data):
-    share = data.draw(st.integers(0, n)) / n
-    low, high = 0.0, share
-    for _ in range(60):  # the smallest share of which what was seen is one standard error away
-        middle = (low + high) / 2
-        low, high = (middle, high) if share - middle > sqrt(middle * (1 - middle) / n) else (low, middle)
-    assert cautious_share(share, n) == pytest.approx(high, abs=1e-9)
-    assert cautious_share(1.0, 2) == pytest.approx(2 / 3)
-    assert cautious_share(1.0, 0) == 0
-
-
-# ---- the candidates
-
-
-def candidates(seen, key):
-    return [dump_rule(one.rule) for one in structure(seen) if one.rule.key == key]
-
-
-@settings(max_examples=60, deadline=None)
-@given(seens())
-def test_candidates_about_ends_and_numbers(seen):
-    for key, at in (("starts_with", 0), ("ends_with", -1)):
-        (rule,) = candidates(seen, key)
-        assert set(rule[key]) == {row[at] for row in seen.y}
-    having = {z: [row for row in seen.y if z in row] for z in LABELS}
-    once = {z for z in LABELS if having[z] and all(brute.n_blocks(row, z) == 1 for row in having[z])}
-    said = candidates(seen, "at_most_once")
-    if all(z in once for z in LABELS if having[z]):
-        assert said == [{"at_most_once": "all"}]
-    else:  # of at most six sequences none may be an exception
-        assert said == ([{"at_most_once": sorted(once)}] if once else [])
-    always = [z for z in LABELS if len(having[z]) == len(seen.y)]
-    assert [rule["present"] for rule in candidates(seen, "present")] == [[z] for z in always]
-
-
-@settings(max_examples=60, deadline=None)
-@given(seens())
-def test_candidates_about_order(seen):
-    def obeys(first, then):
-        rows = [row for row in seen.y if first in row and then in row]
-        wrong, other = (sum(brute.disorder(row, list(p)) > 0 for row in rows) for p in ((first, then), (then, first)))
-        return len(rows) > 1 and wrong == 0 < other
-
-    wanted = {pair for pair in product(LABELS, repeat=2) if obeys(*pair)}
-    found = [set(combinations(rule["order"], 2)) for rule in candidates(seen, "order")]
-    assert set().union(*found) == wanted
-    for one in structure(seen):
-        if isinstance(one.rule, Order):
-            pairs = combinations(one.rule.order, 2)
-            assert one.weakest == min(sum(a in row and b in row for row in seen.y) for a, b in pairs)
-
-
-@settings(max_examples=60, deadline=None)
-@given(seens())
-def test_candidates_about_steps(seen):
-    steps = Counter((row[t - 1], row[t]) for row in seen.y for t in brute.changes(row))
-    into, out = Counter(), Counter()
-    for (first, then), n in steps.items():
-        into[then] += n
-        out[first] += n
-    follows = {z: set(ys) for rule in candidates(seen, "follows") for z, ys in rule["follows"].items()}
-    assert follows == {z: {first for first, then in steps if then == z} for z in into}
-    never = {
-        (y, z) for rule in candidates(seen, "never_follows") for z, ys in rule["never_follows"].items() for y in ys
-    }
-    chance = {(y, z): out[y] * into[z] / sum(steps.values()) for y in out for z in into if y != z}
-    assert never == {pair for pair, n in chance.items() if n >= 2 and pair not in steps}
-
-
-@settings(max_examples=60, deadline=None)
-@given(seens())
-def test_candidates_about_lengths(seen):
-    lengths = {z: [n for row in seen.y for name, n in brute.blocks(row) if name == z] for z in LABELS}
-    lengths = {z: n for z, n in lengths.items() if n}
-    most = {rule["labels"][0]: rule["max_length"] for rule in candidates(seen, "max_length")}
-    assert most == {z: ceil(1.5 * max(n)) for z, n in lengths.items()}
-    least = {rule.get("labels", ["all"])[0]: rule["min_length"] for rule in candidates(seen, "min_length")}
-    wanted = {z: max(2, int(min(n) / 1.5)) for z, n in lengths.items() if min(n) > 1}
-    shortest = min(map(min, lengths.values()))
-    assert least == wanted | ({"all": max(2, int(shortest / 1.5))} if shortest > 1 else {})
-
-
-@settings(max_examples=60, deadline=None)
-@given(seens())
-def test_candidates_about_changes_are_the_narrowest(seen):
-    def exceptions(marks, side):
-        pairs = zip(seen.X, seen.y, strict=True)
-        return sum(len(brute.changes_elsewhere(x, row, marks, side)) for x, row in pairs)
-
-    found = {(*rule["change_only_on"], rule.get("side", "after")) for rule in candidates(seen, "change_only_on")}
-    for side in ("after", "either"):
-        both = exceptions(["newline", "punctuation"], side)
-        assert ("newline", "punctuation", side) in found
-        assert (("punctuation", side) in found) == (exceptions(["punctuation"], side) == both)
-    both = exceptions(["newline", "punctuation"], "after")
-    assert (("newline", "after") in found) == (exceptions(["newline"], "after") == both)
-
-
-@settings(max_examples=60, deadline=None)
-@given(seens())
-def test_candidates_about_words(seen):
-    doubts = [list(row) for row in seen.doubt]
-    share = Counter(z for row in seen.y for z in row)
-    for one in vocabulary(seen):
-        rule = dump_rule(one.rule)
-        here = [(i, row[t]) for i, (x, row) in enumerate(zip(seen.X, seen.y, strict=True))
-                for t in brute.places_of_words(x, rule)]  # fmt: skip
-        sure = [row[t] for i, (x, row) in enumerate(zip(seen.pool, seen.found, strict=True))
-                for t in brute.places_of_words(x, rule) if doubts[i][t] < SURE]  # fmt: skip
-        if "are_not" in rule:
-            (label,) = rule["are_not"]
-            assert label not in [z for _, z in here]
-            assert share[label] * len(here) >= 4 * sum(share.values())
-            assert sure.count(label) <= 0.05 * len(sure) + 1e-9
-            continue
-        weight = {z: [y for _, y in here].count(z) + WORTH * sure.count(z) for z in LABELS}
-        assert sum(weight[z] for z in rule["are"]) >= 0.95 * sum(weight.values()) - 1e-6
-        assert len(rule["are"]) <= (2 if "words" in rule else 3)
-        assert here
-        if len(rule["are"]) > 1:
-            assert all(len({i for i, y in here if y == z}) > 1 for z in rule["are"])
-        for word in rule.get("words", ()):
-            assert any(c.isalnum() for c in word)
-            n = sum(any(brute.is_word(token, word, {}) for token in x) for x in seen.pool)
-            assert n >= 3 or not seen.pool
-
+from semistruct.rules.suggesting import KnownFacts, Suggestion, Suggestions, candidates_of, chosen
+from test_candidates import LABELS, seens
 
 # ---- what is said already
 
@@ -291,7 +43,7 @@ def test_what_is_implied_cannot_be_broken(data):
     labels = LABELS[: data.draw(st.integers(1, 3))]
     given_rules = data.draw(st.lists(descriptions(labels), max_size=3))
     rule = data.draw(st.one_of(descriptions(labels), *map(st.just, given_rules)))
-    if built(rule).level == "corpus" or not Sayings(X, labels, map(built, given_rules)).imply(built(rule)):
+    if built(rule).level == "corpus" or not KnownFacts(X, labels, map(built, given_rules)).imply(built(rule)):
         return
     instance = [one for one in map(brute.complete, given_rules) if one["level"] == "instance"]
     for x in X:
@@ -334,7 +86,7 @@ X = [["pp", "PP", "1984", "12", ".", "CA", "ca"]]
     ids=str,
 )
 def test_what_is_implied(said, rule, implied):
-    assert Sayings(X, LABELS, [said]).imply(rule) == implied
+    assert KnownFacts(X, LABELS, [said]).imply(rule) == implied
 
 
 @settings(max_examples=40, deadline=None)
@@ -344,7 +96,7 @@ def test_nothing_is_suggested_that_is_said(seen, data):
     found = chosen(seen, known)
     everywhere = [*seen.X, *seen.pool]
     for one in found:
-        assert not Sayings(everywhere, LABELS, known).imply(one.rule)
+        assert not KnownFacts(everywhere, LABELS, known).imply(one.rule)
     again = chosen(seen, Rules([*known, *(one.rule for one in found)]))
     texts = {str(dump_rule(one.rule)) for one in found}
     assert texts.isdisjoint(str(dump_rule(one.rule)) for one in again)
@@ -353,13 +105,13 @@ def test_nothing_is_suggested_that_is_said(seen, data):
 @settings(max_examples=40, deadline=None)
 @given(seens())
 def test_no_suggestion_follows_from_those_that_are_made_before_it(seen):
-    candidates = [one.rule for one in (*structure(seen), *vocabulary(seen))]
+    candidates = [one.rule for one in candidates_of(seen)]
     place = {str(dump_rule(rule)): i for i, rule in enumerate(candidates)}
     for certain in (True, False):
         kept = [one.rule for one in chosen(seen, Rules([])) if one.certain == certain]
         kept = sorted((rule for rule in kept if str(dump_rule(rule)) in place), key=lambda r: place[str(dump_rule(r))])
         for i, rule in enumerate(kept):  # rules that became one are not among the candidates
-            assert not Sayings([*seen.X, *seen.pool], LABELS, kept[:i]).imply(rule)
+            assert not KnownFacts([*seen.X, *seen.pool], LABELS, kept[:i]).imply(rule)
 
 
 # ---- the file
@@ -374,8 +126,8 @@ def uncommented(text):
 @given(seens(), st.sampled_from([["a", "b", "c"], ["no", "null", "1"], ["all", "x: y", "# z"], ["é", "'", '"']]))
 def test_the_file_reads_as_the_same_rules(seen, names):
     rename = dict(zip(LABELS, names, strict=True))
-    y, found = ([[rename[z] for z in row] for row in rows] for rows in (seen.y, seen.found))
-    renamed = Seen(seen.X, y, seen.pool, found, [1 - row for row in seen.doubt], names)
+    y, found = ([[rename[z] for z in row] for row in rows] for rows in (seen.y, seen.guess))
+    renamed = Examples(seen.X, y, seen.pool, found, [1 - row for row in seen.doubt], names)
     suggested = Suggestions(chosen(renamed, Rules([])), tuple(names), len(y), len(found), True)
     text = suggested.to_yaml()
     assert Rules.from_text(text) == suggested.rules
@@ -389,18 +141,11 @@ def test_the_file_reads_as_the_same_rules(seen, names):
 )
 def test_odd_words_survive_the_file(word):
     rule = Words(word.split()[0], are="a")
-    evidence = Seen([[word]], [["a"]], [], [], [], LABELS).evidence(rule)
+    evidence = Examples([[word]], [["a"]], [], [], [], LABELS).evidence(rule)
     for certain in (True, False):
         suggested = Suggestions([Suggestion(rule, evidence, certain)], ("a", "b"), 1, 0, True)
         text = suggested.to_yaml()
         assert Rules.from_text(text if certain else uncommented(text)).rules == (rule,)
-
-
-def test_a_label_called_all_is_one_label():
-    rule = AtMostOnce(["all"])
-    evidence = Seen([["x"]], [["all"]], [], [], [], ["all", "b"]).evidence(rule)
-    suggested = Suggestions([Suggestion(rule, evidence, True)], ("all", "b"), 1, 0, True)
-    assert Rules.from_text(suggested.to_yaml()).rules == (rule,)
 
 
 # ---- the whole
@@ -427,28 +172,6 @@ def test_references(citations):
     assert [one.to_dict() for one in same.found] == [one.to_dict() for one in found.found]
     assert not same.trained
     assert steps == ["labelling the pool", "looking for rules"]
-
-
-def test_what_is_known_is_not_suggested_again(citations):
-    few, pool = citations
-    first = suggest(few.tokens, few.labels, pool=pool.tokens)
-    known = Rules([one.rule for one in first.found])
-    again = suggest(few.tokens, few.labels, pool=pool.tokens, rules=known)
-    said = Sayings([*few.tokens, *pool.tokens], first.labels, known)
-    assert not [one.rule.text for one in again.found if said.imply(one.rule)]
-
-
-def test_partly_labelled_sequences_count_as_pool(citations):
-    few, pool = citations
-    labels = [[*few.labels[0][:-1], None], None, *few.labels[2:]]
-    found = suggest(few.tokens, labels, pool=pool.tokens)
-    assert (found.n, found.pool) == (18, 42)
-
-
-def test_labels_in_arrays(citations):
-    few, pool = citations
-    found = suggest(few.tokens, [np.array(row) for row in few.labels], pool=pool.tokens)
-    assert found.rules == suggest(few.tokens, few.labels, pool=pool.tokens).rules
 
 
 def test_one_sequence_is_never_enough(citations):
@@ -481,7 +204,7 @@ def test_tags_in_a_scheme():
     X = [["Ann", "Lee", "saw", "Bo", "."], ["Bo", "saw", "Ann", "Lee", "."], ["Cy", "Fox", "ran", "."]] * 3
     y = [["B-p", "I-p", "O", "B-p", "O"], ["B-p", "O", "B-p", "I-p", "O"], ["B-p", "I-p", "O", "O"]] * 3
     found = suggest(X, y, pool=[["Di", "saw", "Ed", "."]] * 4)
-    said = Sayings(X, found.labels, found.rules)
+    said = KnownFacts(X, found.labels, found.rules)
     assert said.imply(NeverFollows({"I-p": ["O"]}))
     assert said.imply(StartsWith("B-p"))
     assert not said.imply(AtMostOnce("B-p"))
@@ -504,5 +227,5 @@ def test_bad_input(citations):
 
 def test_what_is_said_under_a_condition_implies_nothing():
     always, sometimes = (built({"starts_with": ["b"], **more}) for more in ({}, {"if": {"absent": ["a"]}}))
-    assert not Sayings([["pp"]], ("a", "b"), [sometimes]).imply(always)
-    assert Sayings([["pp"]], ("a", "b"), [always]).imply(always)
+    assert not KnownFacts([["pp"]], ("a", "b"), [sometimes]).imply(always)
+    assert KnownFacts([["pp"]], ("a", "b"), [always]).imply(always)

@@ -16,8 +16,8 @@ from contextlib import suppress
 
 import pytest
 
-from semistruct.datasets import make_citations
-from semistruct.formats import write
+from semistruct.data.datasets import make_citations
+from semistruct.data.formats import write
 
 COMMANDS = {
     "help": "--help",
@@ -44,11 +44,11 @@ SAID = {
     "data list": "citations", "methods": "annealed", "one method": "schedule", "rules": "author",
     "rules on data": "author", "train": "model written to", "evaluate": "token accuracy", "predict": "<author>",
     "dump": "features", "curve": "label", "pick": "worthwhile", "demo": "learning-curve.png",
-    "bad input": "semistruct: missing.tsv: cannot read", "bad usage": "No such option",
+    "bad input": "semistruct: missing.tsv: cannot read", "bad usage": "semistruct: no such option: --nonsense",
 }  # fmt: skip
 ALL = """
 import json, sys
-from semistruct.cli import demo, main
+from semistruct.app.cli import demo, main
 demo.SIZES, demo.DRAWS, demo.N_TEST, demo.N_POOL = (4, 6), 1, 5, 5
 for name, command in json.loads(sys.argv[1]).items():
     try:

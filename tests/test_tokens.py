@@ -6,11 +6,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from semistruct import make_apartments, make_citations, patterns
-from semistruct.errors import DataError, ParameterError
-from semistruct.formats import detect
-from semistruct.formats.inline import NAME
-from semistruct.tokens import tokenize
+from semistruct import make_apartments, make_citations
+from semistruct.base import patterns
+from semistruct.base.errors import DataError, ParameterError
+from semistruct.data.formats import detect
+from semistruct.data.formats.texts import NAME
+from semistruct.data.tokens import tokenize
 
 SLOW = re.compile(
     r"""
@@ -24,26 +25,8 @@ SLOW = re.compile(
     """,
     re.VERBOSE,
 )
-PIECES = [
-    "http://",
-    "https://",
-    "ftp:",
-    "www.",
-    "www",
-    "@",
-    ".",
-    "+",
-    "-",
-    "a",
-    "b1",
-    "_",
-    "'",
-    "’",
-    "/",
-    "&",
-    "*email*",
-]
-PIECES += ["*", " ", "\n", "<", ">", '"', "``", "''", "...", "é", "?", "\u2028", "x.y@z.w"]
+PIECES = [*"@.+-a_'’/&* \n<>\"é?\u2028", "b1", "http://", "https://", "ftp:", "www.", "www", "*email*"]
+PIECES += ["``", "''", "...", "x.y@z.w"]
 
 
 def slow(text):
@@ -69,26 +52,10 @@ def test_ordinary_texts(make):
 LONG = 500_000
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "a.",
-        ".",
-        "a-",
-        "a+b.",
-        "a@",
-        "a.b@c",
-        "a@b.c,",
-        "www.",
-        "http://.",
-        "http://,<",
-        "-",
-        "a'",
-        "@",
-        "x.@y",
-        "*email",
-    ],
-)
+LETTERS = ["a.", ".", "a-", "a+b.", "a@", "a.b@c", "a@b.c,", "-", "a'", "@", "x.@y"]
+
+
+@pytest.mark.parametrize("piece", [*LETTERS, "www.", "http://.", "http://,<", "*email"])
 def test_the_time_for_a_line_grows_with_its_length(piece):
     """Quadratic time would take many minutes here."""
     text = piece * (LONG // len(piece))

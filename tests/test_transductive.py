@@ -7,18 +7,15 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
-from sklearn.base import clone
 
 import brute
-from annealed_cases import CORPUS, HELD_OUT, LABELLED, POOL, UNLABELLED, N, X, Y, same_fit
-from semistruct import SSVM, TransductiveSSVM, load
-from semistruct.bits.places import Bits
-from semistruct.bits.rule_hinge import RuleWorkbench
-from semistruct.chain.inference import ChainWeights
-from semistruct.errors import ParameterError, RuleWarning
-from semistruct.fitting.runs import Run
-from semistruct.fitting.state import State
-from semistruct.fitting.task import Task
+from annealed_cases import HELD_OUT, LABELLED, POOL, UNLABELLED, X, Y, task_of
+from semistruct import SSVM, TransductiveSSVM
+from semistruct.base.errors import RuleWarning
+from semistruct.core.chain.inference import ChainWeights
+from semistruct.learning.rounds import Run, State
+from semistruct.learning.solvers.rule_hinge import RuleWorkbench
+from semistruct.learning.solvers.sdm import solve
 from semistruct.methods.transductive import Objective
 from semistruct.rules import (
     AtMostOnce,
@@ -37,7 +34,7 @@ from semistruct.rules import (
     StartsWith,
     Words,
 )
-from semistruct.solvers.sdm import solve
+from semistruct.rules.indicators import Bits
 
 ROUNDING = 1e-9
 LABELS = ("x", "y", "z")
@@ -101,8 +98,7 @@ def small(seed, blocks="at most once", partial_labels=False):
     if partial_labels:
         labels[1] = ["x", None, "z"]
     rules = Rules(LOCAL + BLOCKS[blocks], labels=LABELS)
-    given = {"features": ["word"], "rules": rules, "sample_weight": [1.0, 2.0]}
-    return Task.of(tokens[:2], labels, tokens[2:], **given), tokens
+    return task_of(tokens[:2], labels, tokens[2:], rules=rules, sample_weight=[1.0, 2.0]), tokens
 
 
 def bits_for(task):
@@ -281,7 +277,7 @@ def test_every_row_of_the_history_has_the_objective_of_its_state(seed):
         assert_allclose(learn["objective"], value, rtol=ROUNDING, atol=0)
         seen.append(state.stage)
 
-    run = Run(state, model.axis, model._stages(task), keep=after_round)
+    run = Run(state, model.axis, model._stages(task), save=after_round)
     for _ in model._walk(task, run):
         pass
     assert seen == list(range(len(seen)))
@@ -331,61 +327,11 @@ def test_it_ends_when_the_objective_settles():
     assert [row["iteration"] for row in model.path_] == [None, *map(float, range(1, len(model.path_)))]
 
 
-def test_threads_do_not_change_the_result():
-    one, two = (on_citations({"n_jobs": n, "rounds": 2}, pool=CORPUS.tokens[N:]) for n in (1, 2))
-    same_fit(one, two)
-
-
-class Killed(Exception):
-    pass
-
-
-@pytest.mark.parametrize("after", [2, 3, 4, 6])
-def test_a_resumed_fit_is_the_uninterrupted_one(fitted, tmp_path, after):
-    rows = []
-
-    def stop(row):
-        rows.append(row)
-        if len(rows) == after:
-            raise Killed
-
-    with pytest.raises(Killed):
-        on_citations(checkpoint=tmp_path, watch=stop)
-    same_fit(on_citations(checkpoint=tmp_path, resume=True), fitted)
-
-
-def test_known_labels_stay():
-    rules = Rules([StartsWith("author"), AtMostOnce("all")])
-    partial_labels = ["date", None, "author", None]
-    model = TransductiveSSVM(rules=rules, select="last", rounds=2)
-    seen = []
-
-    def look(row):
-        seen.append(row)
-
-    model.fit([X[0], X[1], *X[2:]], [Y[0], partial_labels, *Y[2:]], pool=POOL, watch=look)
-    assert len(model.labels_) == len(POOL)
-    assert any(row.step == "learn" for row in seen)
-
-
 def test_no_rules_and_no_pool_are_possible():
     model = TransductiveSSVM(features=["word"], select="last").fit(X, Y, pool=POOL)
     assert model.predict([["1936"]], rules=False) == [["date"]]
     alone = TransductiveSSVM(features=["word"]).fit(X, Y)
     assert len(alone.path_) == 1
-
-
-def test_rule_features_are_steps_by_punctuation():
-    plain, more = (on_citations({"rule_features": flag, "rounds": 1}) for flag in (False, True))
-    assert (len(plain.model_.weights.trans), len(more.model_.weights.trans)) == (1, 5)
-    assert more.model_.encoder.features.specs == ("word", "shape", "steps(punctuation)")
-
-
-def test_a_saved_model_predicts_the_same(fitted, tmp_path):
-    fitted.save(tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert again.predict(HELD_OUT[0], rules=True) == fitted.predict(HELD_OUT[0], rules=True)
-    assert clone(fitted).get_params() == fitted.get_params()
 
 
 ASIDE = [
@@ -407,13 +353,3 @@ def test_rules_that_make_no_bits_are_obeyed_only_in_prediction(rule):
     alone = on_citations({"rules": Rules([own], CODL.labels)})
     assert_array_equal(model.model_.weights.tokens, alone.model_.weights.tokens)
     assert [one.text for one in model.model_.rules] == [own.text, "the odd one"]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("C", 0.0), ("C", "best"), ("C_u", -1.0), ("mu", 0), ("rule_features", "yes"), ("rounds", 0), ("select", "first"),
-     ("tol", 0.0), ("rules", "citations")],
-)  # fmt: skip
-def test_wrong_parameters_are_named(name, value):
-    with pytest.raises(ParameterError, match=rf"^TransductiveSSVM\({name}="):
-        TransductiveSSVM(**{name: value}).fit(X, Y)

@@ -3,8 +3,9 @@
 import pytest
 
 from semistruct import CODL, AnnealedSSVM, PosteriorRegularization, Rules, load, make_citations, write
-from semistruct.errors import DataError
-from semistruct.fitting.unlabelled import WORTH, implied_labels
+from semistruct.base.errors import DataError
+from semistruct.learning.data import implied_labels
+from semistruct.learning.settings import IMPLIED_WORTH
 from semistruct.rules import AtMostOnce, Order, Pattern, StartsWith, Words
 
 LABELS = ["author", "date", "pages", "title"]
@@ -17,12 +18,12 @@ RULES = Rules(
 
 def test_labels_that_rules_leave_are_implied():
     X = [["A", ".", "on", "1999", "pp"], ["on", "x"], ["b"]]
-    found = implied_labels(Rules([*RULES.rules[1:]], LABELS), X)
+    found, _ = implied_labels(Rules([*RULES.rules[1:]], LABELS), X)
     # "on" is a title or an author, and nothing else implies either
-    assert found.y == [[None, None, None, "date", "pages"], None, None]
-    found = implied_labels(RULES, X)
-    assert found.y == [["author", None, "title", "date", "pages"], ["author", None], ["author"]]
-    assert found.weight == [WORTH / 3] * 3
+    assert found == [[None, None, None, "date", "pages"], None, None]
+    found, weight = implied_labels(RULES, X)
+    assert found == [["author", None, "title", "date", "pages"], ["author", None], ["author"]]
+    assert weight.tolist() == [IMPLIED_WORTH / 3] * 3
 
 
 def test_rules_that_imply_nothing():

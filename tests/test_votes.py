@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import brute_rules
 from rule_strategies import Tally, penalty_of
 from semistruct import SSVM, load
-from semistruct.errors import DataError, ParameterError
+from semistruct.base.errors import DataError, ParameterError
 from semistruct.rules import Rules, Votes
 from semistruct.rules.base import HARD
 from semistruct.rules.checking import check_rules
@@ -28,9 +28,10 @@ def test_votes_in_columns(X, column, random):
     codes = np.array([LABELS.index(label) for row in y for label in row], np.int16)
     assert (len(together), len(apart)) == (1, 3)
     for rules in (together, apart):
-        tally = Tally(rules.compile(X, LABELS), codes)
+        tables = rules.compile(X, LABELS)
+        tally = Tally(tables, codes)
         assert tally.penalty == penalty_of(rules, X, y, LABELS) == wanted
-        for (_, term), column_of in zip(rules.terms(LABELS), tally.counts.T, strict=True):
+        for term, column_of in zip(tables.terms, tally.counts.T, strict=True):
             assert column_of.tolist() == [len(term.event.places(*pair)) for pair in zip(X, y, strict=True)]
 
 

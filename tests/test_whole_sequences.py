@@ -9,12 +9,13 @@ import brute_rules
 from matching_cases import Case, matching_cases, near, not_above, random_case, some_known
 from rule_strategies import MEASURED, cases, comparisons, descriptions
 from semistruct import SSVM
-from semistruct.cli import main
-from semistruct.errors import RuleWarning
-from semistruct.prediction import best_under
-from semistruct.rules import Agree, Differ, If, Rules
-from semistruct.search import choosing
+from semistruct.app.cli import main
+from semistruct.base.errors import RuleWarning, UncertainWarning
+from semistruct.model.prediction import best_under
+from semistruct.rules import Agree, Differ, Function, If, Rules, StartsWith, whole_sequences
 from strategies import seeds
+from test_rule_decoding import LABELS as FIELDS
+from test_rule_decoding import fitted as learned
 from test_rule_search import Wishes
 from test_rule_tables import numbers, rules_of
 
@@ -61,8 +62,8 @@ def check(case, wish, found, k):
 @pytest.fixture
 def in_a_hurry(monkeypatch):
     """No list is long enough to settle anything."""
-    monkeypatch.setattr(choosing, "CANDIDATES", 1)
-    monkeypatch.setattr(choosing, "SIZES", ())
+    monkeypatch.setattr(whole_sequences, "CANDIDATES", 1)
+    monkeypatch.setattr(whole_sequences, "SIZES", ())
 
 
 @settings(light, max_examples=60)
@@ -171,3 +172,57 @@ def test_evaluate_counts_them(tmp_path, capsys, options, n):
     rows = [line for line in capsys.readouterr().out.splitlines() if "p and q agree" in line]
     assert rows
     assert rows[0].split("agree")[1].split() == f"{n} 1 of 2".split()
+
+
+# functions ---------------------------------------------------------------------------------------------------
+
+
+def test_functions_see_tokens_and_labels():
+    seen = []
+
+    def watch(tokens, labels):
+        seen.append((tokens, tuple(labels)))
+        return 0
+
+    estimator = learned(Function(watch))
+    assert estimator.predict([["Turing", "1936"]], rules=True) == [["author", "date"]]
+    assert seen == [(["Turing", "1936"], ("author", "date"))]
+    seen.clear()
+    estimator.predict([["Turing", "1936"]], rules=True, n_best=9)
+    assert sorted(seen) == [(["Turing", "1936"], (y, z)) for y in FIELDS for z in FIELDS]
+
+
+def hidden(estimator, tokens, rank):
+    """A rule that only the labelling with this rank by score obeys, and the labelling."""
+    found, _ = estimator.predict([tokens], n_best=rank + 1)[0][rank]
+
+    def obeys(tokens, labels):
+        return labels != found
+
+    return Rules([Function(obeys, weight="hard")]), found
+
+
+@pytest.mark.parametrize("rank", [0, 3, 120, 900])
+def test_functions_choose_among_many(rank):
+    estimator, tokens = learned(), ["a", "b", "c", "d", "Turing", "1936", "."]
+    rules, wanted = hidden(estimator, tokens, rank)
+    assert estimator.predict([tokens], rules=rules) == [wanted]
+
+
+def test_what_functions_may_want_beyond_them_is_told():
+    """And no rule is said to be in conflict, for nobody knows."""
+    estimator, tokens = learned(), ["a", "b", "c", "d", "Turing", "1936", "."]
+    rules, _ = hidden(estimator, tokens, 2000)
+    with pytest.warns(RuleWarning) as caught:
+        estimator.predict([tokens], rules=rules)
+    assert isinstance(caught[0].message, UncertainWarning)
+    search = "sequence 0: the search for labels that obey all hard rules was cut short"
+    assert [str(w.message) for w in caught][1:] == [f"{search}; the predicted labels break 'obeys'"]
+
+
+def test_functions_of_the_corpus_are_not_asked():
+    def never(tokens, labels):
+        raise AssertionError
+
+    estimator = learned(Function(never, level="corpus"), StartsWith("title", weight="hard"))
+    assert estimator.predict([["1936"]], rules=True) == [["title"]]

@@ -1,18 +1,17 @@
-# ruff: noqa: F811 (fixtures are imported)
+# ruff: noqa: F401, F811 (fixtures are imported)
 """The page while its server is away, refuses, or is another one: no decision is lost, and none goes astray."""
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
-pytest.importorskip("playwright", reason="there is no playwright to drive a browser with")
 
-from semistruct.errors import WriteError
-from semistruct.work.app import bench_app
-from work_browser import Watched, bench, browser, opened, show  # noqa: F401
-from work_cases import CHROMIUM, LABELS, TEXTS, Running, free_port, made, serving, wait_for
+from semistruct.app.work.app import bench_app
+from semistruct.base.errors import WriteError
+from work_browser import Watched, bench, browser, opened, show
+from work_cases import LABELS, TEXTS, Running, free_port, made, serving, wait_for
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to look at the page with")
 KEPT = "text=1 decision kept here"
+NEXT_AT_HAND = "performance.getEntriesByType('resource').filter(one => one.name.includes('/api/next')).length > 1"
 
 
 def cut_off(opened):
@@ -44,8 +43,9 @@ def test_a_killed_server_gets_the_decisions_when_it_is_back(browser, tmp_path):
     try:
         watched.page.wait_for_selector(".chip")
         first = watched.number()
+        watched.page.wait_for_function(NEXT_AT_HAND)
         running.kill()
-        watched.keys("Shift+n", "Enter")  # the next one is at hand
+        watched.keys("Shift+n", "Enter")
         watched.page.wait_for_selector(KEPT)
         watched.page.wait_for_function(f"!document.querySelector('h1').textContent.endsWith(' {first}')")
         second = watched.number()

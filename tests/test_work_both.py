@@ -1,24 +1,15 @@
-# ruff: noqa: F811 (fixtures are imported)
+# ruff: noqa: F401, F811 (fixtures are imported)
 """Rules that are changed in two places, be it windows or the file: nothing that was typed is lost in silence."""
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
-pytest.importorskip("playwright", reason="there is no playwright to drive a browser with")
 
-from work_browser import bench, browser, opened  # noqa: F401
-from work_cases import CHROMIUM, made, wait_for
+from work_browser import bench, browser, opened
+from work_cases import home, wait_for
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to look at the page with")
 MINE, THEIRS = "rules:\n  - present: name\n", "rules:\n  - present: year\n"
 BROKEN = "rules:\n  - presnt: name"
-
-
-@pytest.fixture
-def home(tmp_path):
-    found = made(tmp_path / "home")
-    yield found
-    found.close()
 
 
 def rules_file(bench):
@@ -35,10 +26,10 @@ def editor(page):
 def test_a_changed_file_is_taken_and_can_be_undone(home):
     home.set_rules(MINE)
     rules_file(home).write_text(THEIRS)
-    home.notice_rules()
+    home.poll_rules()
     assert home.rules_text == THEIRS
-    assert "changed in the folder" in home.changes.since(0)[-1]["words"]
-    assert home.undo()["words"] == "rules.yaml changed in the folder"
+    assert "changed in the folder" in home.changes.since(0)[-1].words
+    assert home.undo().words == "rules.yaml changed in the folder"
     assert rules_file(home).read_text() == home.rules_text == MINE
 
 
@@ -46,7 +37,7 @@ def test_a_changed_file_is_taken_and_can_be_undone(home):
 def test_what_stands_in_the_file_is_never_lost(home, change):
     home.set_rules(MINE)
     rules_file(home).write_text(THEIRS)
-    before = len(home.history.steps)
+    before = len(home.steps)
     {
         "set_rules": lambda: home.set_rules(MINE + "# more\n"),
         "rename_field": lambda: home.rename_field("year", "date"),
@@ -57,7 +48,7 @@ def test_what_stands_in_the_file_is_never_lost(home, change):
     if change == "undo":
         assert rules_file(home).read_text() == MINE
     else:
-        assert len(home.history.steps) == before + 2
+        assert len(home.steps) == before + 2
         home.undo()
         assert rules_file(home).read_text() == THEIRS
 
@@ -65,23 +56,22 @@ def test_what_stands_in_the_file_is_never_lost(home, change):
 def test_own_changes_are_not_taken_for_those_of_others(home):
     for text in ("\ufeffrules: []\r\n", "", "rules:\r  - present: name\r", MINE):
         home.set_rules(text)
-        n = len(home.history.steps)
-        home.notice_rules()
-        assert len(home.history.steps) == n, text
+        n = len(home.steps)
+        home.poll_rules()
+        assert len(home.steps) == n, text
 
 
 def test_a_file_that_is_no_text_is_told_once_and_not_overwritten(home):
     home.set_rules(MINE)
     rules_file(home).write_bytes(b"\xff\xfe\x00")
     for _ in range(3):
-        home.notice_rules()
-    assert [one["words"] for one in home.changes.since(0) if "not UTF-8" in one.get("words", "")] != []
-    assert sum("not UTF-8" in one.get("words", "") for one in home.changes.since(0)) == 1
+        home.poll_rules()
+    assert sum("not UTF-8" in (change.words or "") for change in home.changes.since(0)) == 1
     with pytest.raises(ValueError, match="not UTF-8"):
         home.set_rules(THEIRS)
     assert rules_file(home).read_bytes() == b"\xff\xfe\x00"
     rules_file(home).unlink()  # without a file those of the page count
-    home.notice_rules()
+    home.poll_rules()
     assert home.rules_text == MINE
 
 
@@ -171,10 +161,6 @@ def test_what_is_typed_while_the_text_is_kept_stays(opened, bench):
     page = opened.page
     area = editor(page)
     area.fill(MINE)
-    page.route(
-        "**/api/rules", lambda route: (page.wait_for_timeout(0), area.fill(MINE + "# more\n"), route.continue_())
-    )
-    wait_for(lambda: bench.rules_text != "rules: []\n" or page.wait_for_timeout(50))
-    page.unroute("**/api/rules")
+    page.route("**/api/rules", lambda route: (area.fill(MINE + "# more\n"), route.continue_()), times=1)
     wait_for(lambda: bench.rules_text == MINE + "# more\n" or page.wait_for_timeout(50))
     assert area.input_value() == MINE + "# more\n"

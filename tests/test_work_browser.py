@@ -1,4 +1,4 @@
-# ruff: noqa: F811 (fixtures are imported)
+# ruff: noqa: F401, F811 (fixtures are imported)
 """The page of the workbench in a real browser: the whole loop by keyboard and mouse, and what must never happen."""
 
 import re
@@ -6,15 +6,13 @@ import re
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
-pytest.importorskip("playwright", reason="there is no playwright to drive a browser with")
 
 from semistruct import read
-from semistruct.work.decisions import Decision
-from work_browser import HOSTILE, Watched, bench, browser, opened, show, words_on  # noqa: F401
-from work_cases import CHROMIUM, LABELS, Running, wait_for
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to look at the page with")
-
+from semistruct.app.work.labels import Decision
+from semistruct.app.work.proposals import Proposal
+from semistruct.app.work.tasks import Prediction
+from work_browser import HOSTILE, Watched, bench, browser, opened, show, words_on
+from work_cases import LABELS, Running, wait_for
 
 # ---- the whole loop
 
@@ -176,8 +174,7 @@ def test_a_sticky_field_paints_what_is_moved_over(opened):
 
 
 def test_proposals_are_guessed_until_they_are_accepted(opened, bench):
-    row = {"labels": LABELS, "confidence": [2.0, 0.1, 3.0], "broken": []}
-    bench.proposals.put(0, row, "0001", ("name", "year"))
+    bench.proposals[0] = Proposal.of(Prediction(LABELS, [2.0, 0.1, 3.0], []), "0001", ("name", "year"))
     show(opened, 0)
     assert opened.labels() == ["Ann, name, guessed", "Lee, name, guessed, doubtful", "1984, year, guessed"]
     assert opened.page.get_attribute(".tokens", "aria-activedescendant") == "token-1"
@@ -185,7 +182,7 @@ def test_proposals_are_guessed_until_they_are_accepted(opened, bench):
     opened.keys("y", "Control+Enter")  # only what was set
     made = wait_for(lambda: bench.decisions.last.get(0))
     assert (made.labels, made.origin, made.model) == ((None, "year", None), "changed", "0001")
-    bench.proposals.put(1, row, "0001", ("name", "year"))
+    bench.proposals[1] = bench.proposals[0]
     show(opened, 1)
     opened.keys("Enter")
     made = wait_for(lambda: bench.decisions.last.get(1))

@@ -1,4 +1,4 @@
-# ruff: noqa: F811 (fixtures are imported)
+# ruff: noqa: F401, F811 (fixtures are imported)
 """A folder after a full disk, a sudden end, or a hand that deleted files: nothing is lost, and what is seen is told."""
 
 import json
@@ -8,11 +8,12 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
 
-from semistruct.errors import DataError, WriteError
-from semistruct.work.decisions import Decision
-from semistruct.work.importing import found_in
-from test_work_folder import decide, home, reopened, state  # noqa: F401
-from work_cases import LABELS, made, quiet
+from semistruct.app.work.bench import Edit
+from semistruct.app.work.labels import Decision
+from semistruct.app.work.pool import read_upload
+from semistruct.base.errors import DataError, WriteError
+from test_work_folder import decide, reopened, state
+from work_cases import LABELS, home, made, quiet
 
 
 def test_a_torn_last_line_is_kept_beside_the_file_and_told(home):
@@ -23,8 +24,8 @@ def test_a_torn_last_line_is_kept_beside_the_file_and_told(home):
     path.write_bytes(whole[:-20])
     after = reopened(home)
     assert list(after.decisions.last) == [0]
-    assert after.told == ["labels.jsonl: the last line was cut off; what there is of it is in labels.jsonl.cut"]
-    assert after.changes.since(0)[0]["words"] == after.told[0]
+    assert after.notices == ["labels.jsonl: the last line was cut off; what there is of it is in labels.jsonl.cut"]
+    assert after.changes.since(0)[0].words == after.notices[0]
     assert (home.folder.path / "labels.jsonl.cut").read_bytes() == whole.split(b"\n")[1][:-19] + b"\n"
     decide(after, 2)
     assert [one["id"] for one in map(json.loads, path.read_text().splitlines())] == [0, 2]
@@ -41,11 +42,11 @@ def test_a_whole_last_line_without_its_end_counts(home, end):
     before = state(home)
     after = reopened(home)
     assert state(after) == before
-    assert [words.partition(":")[0] for words in after.told] == ["labels.jsonl", "history.jsonl"]
-    assert all("it is whole, and counts" in words for words in after.told)
+    assert [words.partition(":")[0] for words in after.notices] == ["labels.jsonl", "history.jsonl"]
+    assert all("it is whole, and counts" in words for words in after.notices)
     decide(after, 2)
     after = reopened(after)
-    assert (list(after.decisions.last), after.told, len(after.history.steps)) == ([0, 1, 2], [], 3)
+    assert (list(after.decisions.last), after.notices, len(after.steps)) == ([0, 1, 2], [], 3)
     after.close()
 
 
@@ -54,7 +55,7 @@ def test_a_file_that_ends_in_nothing_but_zeros_is_whole(home):
     path = home.folder.path / "labels.jsonl"
     path.write_bytes(path.read_bytes() + b"\0" * 30)
     after = reopened(home)
-    assert (list(after.decisions.last), after.told) == ([0], [])
+    assert (list(after.decisions.last), after.notices) == ([0], [])
     assert b"\0" not in path.read_bytes()
     after.close()
 
@@ -64,12 +65,12 @@ def test_labels_that_are_no_fields_become_some_and_are_told(home):
     path = home.folder.path / "labels.jsonl"
     path.write_text(path.read_text().replace('"year"', '"place"'))
     after = reopened(home)
-    assert after.told == ["labels.jsonl has labels that are no fields: place; they are fields now"]
+    assert after.notices == ["labels.jsonl has labels that are no fields: place; they are fields now"]
     assert after.settings.names == ["name", "year", "place"]
     decide(after, 1, ["place"] * 3)
     path.write_text(path.read_text().replace('"place"', '"' + "x" * 61 + '"'))
     after = reopened(after)
-    assert "they cannot become fields: 'xxx" in after.told[0]
+    assert "they cannot become fields: 'xxx" in after.notices[0]
     assert after.decisions.last[1].labels == ("x" * 61,) * 3
     after.close()
 
@@ -82,11 +83,11 @@ def test_lost_settings_are_told_and_the_fields_found_in_the_labels(tmp_path, tok
     (bench.folder.path / "settings.json").unlink()
     (bench.folder.path / "labels.jsonl.cut").write_text("{")
     after = reopened(bench)
-    assert after.told == ["settings.json is gone; the fields are those of the labels"]
+    assert after.notices == ["settings.json is gone; the fields are those of the labels"]
     assert (after.settings.names, after.settings.tokens, after.pool.tokens) == (["name", "year"], tokens, tokens)
     assert after.decisions.last[0].labels[-1] == "year"
     after = reopened(after)
-    assert (after.told, after.settings.tokens) == ([], tokens)
+    assert (after.notices, after.settings.tokens) == ([], tokens)
     after.close()
 
 
@@ -102,7 +103,7 @@ def test_settings_that_nobody_can_guess_are_asked_for(tmp_path):
 
 CHANGES = {
     "decision": lambda bench: decide(bench, 1),
-    "bulk": lambda bench: bench.record([Decision(n, tuple(LABELS), "applied") for n in (1, 2, 3)], "many"),
+    "bulk": lambda bench: bench.edit(Edit("many", [Decision(n, tuple(LABELS), "applied") for n in (1, 2, 3)])),
     "rules": lambda bench: bench.set_rules("rules: [{present: name}]"),
     "fields": lambda bench: bench.set_fields(["name", "year", "place"]),
     "rename": lambda bench: bench.rename_field("name", "who"),
@@ -110,17 +111,18 @@ CHANGES = {
     "undo": lambda bench: bench.undo(),
     "undo of a rename": lambda bench: bench.undo(),
     "pool": lambda bench: bench.add_pool(
-        found_in(b"Gus Fir 1999\nHal Ivy 2001", "x", "words", "text"), with_labels=False
+        read_upload(b"Gus Fir 1999\nHal Ivy 2001", "x", "words", "text"), with_labels=False
     ),
     "labelled": lambda bench: bench.add_pool(
-        found_in(b"Bo\tname\nFox\tname\n1987\tyear\n\nGus\tname\nRome\tplace\n\n", "few.tsv", "words"), with_labels=True
+        read_upload(b"Bo\tname\nFox\tname\n1987\tyear\n\nGus\tname\nRome\tplace\n\n", "few.tsv", "words"),
+        with_labels=True,
     ),
 }
 
 
 def everything(bench):
     """What is in memory that must be on the disk."""
-    steps = [one.line() for one in bench.history.steps]
+    steps = [one.line() for one in bench.steps]
     return *state(bench), bench.settings, bench.pool.rows, bench.pool.tokens, steps
 
 
@@ -162,7 +164,7 @@ def test_a_full_disk_changes_nothing_at_whatever_write_it_is_found(home, monkeyp
     assert after != before
     home = reopened(home)
     assert everything(home) == after
-    assert home.told == []
+    assert home.notices == []
     home.close()
 
 

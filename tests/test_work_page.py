@@ -1,4 +1,4 @@
-# ruff: noqa: F811 (fixtures are imported)
+# ruff: noqa: F401, F811 (fixtures are imported)
 """The page of the workbench pleases: on a phone, in the dark, read aloud, and to colour-blind eyes."""
 
 import json
@@ -8,13 +8,10 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
-pytest.importorskip("playwright", reason="there is no playwright to drive a browser with")
 
-from semistruct.work import bench as benches
-from work_browser import Watched, bench, browser, opened  # noqa: F401
-from work_cases import CHROMIUM
+from semistruct.app.work import bench as benches
+from work_browser import Watched, bench, browser, opened
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium to look at the page with")
 PAGE = Path(benches.__file__).parent / "page"
 
 
@@ -40,7 +37,7 @@ def test_every_pane_fits_a_phone(opened, browser, scheme):
 
 def test_what_was_seen_at_the_start_is_shown_on_the_first_load(opened, bench):
     assert opened.page.locator(".notice").count() == 0
-    bench.tell("labels.jsonl: the last line was cut off")
+    bench.notify("labels.jsonl: the last line was cut off")
     opened.page.reload()
     opened.page.wait_for_selector(".notice >> text=labels.jsonl: the last line was cut off")
 

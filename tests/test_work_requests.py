@@ -1,4 +1,4 @@
-# ruff: noqa: F811 (fixtures are imported)
+# ruff: noqa: F401, F811 (fixtures are imported)
 """What requests carry: too much, half of a character, files in forms; and what is answered if it cannot be used."""
 
 import json
@@ -14,18 +14,14 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
 
-from semistruct import SSVM
-from semistruct.work import guard as guarding
-from semistruct.work.app import model_app
-from semistruct.work.hearing import hearing
-from semistruct.work.importing import found_in
-from semistruct.work.rulebook import EMPTY
-from test_work_server import bench, client  # noqa: F401
-from work_cases import LABELS, TEXTS, Client, serving
+from semistruct.app.work import server
+from semistruct.app.work.rules_text import EMPTY
+from semistruct.app.work.warned import collected_warnings
+from work_cases import LABELS, Client, bench, client, home
 
 
 def test_who_sends_too_much_hears_so_after_the_last_byte(client, monkeypatch):
-    monkeypatch.setattr(guarding, "LARGEST", 1000)
+    monkeypatch.setattr(server, "LARGEST_REQUEST", 1000)
     data = b"x" * 40_000_000  # more than a connection holds
     for one in (client, Client(client.site, "no token")):
         assert one.call("POST", "/api/pool", data=data)[0] == 413
@@ -152,7 +148,7 @@ def test_warnings_of_threads_do_not_get_mixed_up():
     before, said = [*warnings.filters], {}
 
     def listen(k):
-        with hearing() as heard:
+        with collected_warnings() as heard:
             for _ in range(20):
                 warnings.warn(f"of thread {k}", UserWarning, stacklevel=1)
                 time.sleep(0.0005)
@@ -165,27 +161,3 @@ def test_warnings_of_threads_do_not_get_mixed_up():
         thread.join()
     assert said == {k: [f"of thread {k}"] for k in range(8)}
     assert warnings.filters == before
-
-
-def test_files_read_at_once_leave_the_filters_of_warnings_alone():
-    before = [*warnings.filters]
-    data = b'{"text": "Ann Lee", "label": [[0, 3, "x"]], "odd": 1}\n' * 20
-    threads = [threading.Thread(target=found_in, args=(data, "x.jsonl", "words")) for _ in range(12)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert warnings.filters == before
-
-
-def test_a_served_model_labels_the_file_of_a_form(tmp_path):
-    model = SSVM(features=["word"], C=1.0).fit([text.split() for text in TEXTS], [LABELS] * len(TEXTS))
-    model.save(tmp_path / "refs.model")
-    with serving(model_app(tmp_path / "refs.model")) as client:
-        data = "\n".join(TEXTS).encode()
-        _, _, plain = client.call("POST", "/api/predict/file?name=new.txt", data=data)
-        form = FORM % (b"new.txt", data)
-        _, headers, answer = client.call("POST", "/api/predict/file", data=form, headers=IS_FORM)
-        assert (headers["content-disposition"], answer) == ('attachment; filename="new-labelled.txt"', plain)
-        assert answer.count(b"<year>") == len(TEXTS)
-        assert "half of a character" in client.problem("POST", "/api/predict", {"texts": [f"{HALF} x"]})

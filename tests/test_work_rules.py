@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811 (fixtures are imported)
 """The text of rules in the workbench: switched, added to, renamed and judged, without losing what people wrote."""
 
 from pathlib import Path
@@ -9,25 +10,24 @@ from hypothesis import strategies as st
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
 
 from semistruct import Rules
-from semistruct.errors import ParameterError, SemistructError
-from semistruct.work import bulk, rulings, views
-from semistruct.work.decisions import Decision
-from semistruct.work.measuring import ENOUGH, acceptable, estimate, scores
-from semistruct.work.rulebook import EMPTY, added, problem_of, read_text, renamed, switched
-from work_cases import LABELS, made
+from semistruct.app.work.accuracy import acceptable, confusion, estimate
+from semistruct.app.work.labels import Decision
+from semistruct.app.work.limits import ENOUGH
+from semistruct.app.work.messages import TokenRun
+from semistruct.app.work.proposals import Proposal
+from semistruct.app.work.rule_views import RuleViews
+from semistruct.app.work.rules_text import EMPTY, added, problem_of, read_text, renamed, switched
+from semistruct.app.work.tasks import Prediction
+from semistruct.app.work.views import Views
+from semistruct.base.errors import ParameterError, SemistructError
+from work_cases import LABELS, home
 
 HERE = Path(__file__).parent
+PROPOSAL = Proposal.of(Prediction(LABELS, [0.1, 2.0, 3.0], ["some rule"]), "0001", ("name", "year"))
 ENTRIES = [
     {"at_most_once": "all"}, {"words": ["Ann", "pp."], "are": ["name"]}, {"present": ["year"]},
     {"pattern": r"\d\d\d\d", "are": ["year"], "weight": "hard"}, {"words": ["a: b", "#c"], "are": ["name"]},
 ]  # fmt: skip
-
-
-@pytest.fixture
-def home(tmp_path):
-    bench = made(tmp_path / "home")
-    yield bench
-    bench.close()
 
 
 def rules_of(text):
@@ -90,7 +90,7 @@ def test_errors_are_told_at_their_line(text, line, problem):
     with pytest.raises(SemistructError) as err:
         read_text(text, HERE)
     found = problem_of(err.value)
-    assert (found["line"], problem in found["problem"]) == (line, True), found
+    assert (found[0], problem in found[1]) == (line, True), found
 
 
 def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
@@ -107,20 +107,20 @@ def test_how_rules_fare_on_what_is_labelled(home):
     home.decide(Decision(0, tuple(LABELS), "typed"))
     home.decide(Decision(1, ("name", "year", "year"), "typed"))
     home.set_rules("rules:\n  - pattern: '[A-Z].*'\n    are: name\n  #~ - present: year\n  - present: place\n")
-    found = rulings.state(home)
-    assert [(row["applies"], row["holds"], row["on"]) for row in found["rules"]] == [
+    found = RuleViews(home).state()
+    assert [(row.applies, row.holds, row.on) for row in found.rules] == [
         (4, 3, True),
         (2, 2, False),
         (2, 0, True),
     ]
-    assert found["strangers"] == ["place"]
-    cases = rulings.cases(home, 2)
-    assert [(one["number"], one["at"]) for one in cases["bad"]] == [(1, 1)]
-    assert [one["number"] for one in cases["good"]] == [0, 1]
-    broken = rulings.state(home, "rules:\n  - present: [")
-    assert (broken["rules"], broken["problems"][0]["line"]) == ([], 2)
+    assert found.strangers == ["place"]
+    cases = RuleViews(home).cases(2)
+    assert [(one.number, one.at) for one in cases.bad] == [(1, 1)]
+    assert [one.number for one in cases.good] == [0, 1]
+    broken = RuleViews(home).state("rules:\n  - present: [")
+    assert (broken.rules, broken.problems[0].line) == ([], 2)
     with pytest.raises(ParameterError, match="no rule begins in line 3"):
-        rulings.cases(home, 3)
+        RuleViews(home).cases(3)
 
 
 def test_broken_rules_are_kept_but_not_learned_with(home):
@@ -132,35 +132,34 @@ def test_broken_rules_are_kept_but_not_learned_with(home):
 
 def test_the_same_words_elsewhere_are_found_and_labelled_in_one_step(home):
     home.decide(Decision(2, ("name", "name", "year"), "typed"))
-    found = bulk.places(home, 0, 2, 3)
-    assert [(one["number"], one["start"], one["words"]) for one in found["places"]] == [(0, 2, ["1984"])]
-    steps = len(home.history.steps)
-    assert bulk.apply(home, [(0, 2, 3), (1, 2, 3), (2, 0, 1)], "year") == 3
+    found = Views(home).like(TokenRun(number=0, start=2, end=3))
+    assert [(one.number, one.start, one.words) for one in found.places] == [(0, 2, ["1984"])]
+    steps = len(home.steps)
+    runs = [TokenRun(number=n, start=a, end=b) for n, a, b in ((0, 2, 3), (1, 2, 3), (2, 0, 1))]
+    assert home.label_places(runs, "year") == {"places": 3}
     assert [home.decisions.last[n].labels for n in range(3)] == [
         (None, None, "year"),
         (None, None, "year"),
         ("year", "name", "year"),
     ]
-    assert home.is_open(0)
-    assert not home.is_open(2)
-    assert len(home.history.steps) == steps + 1
+    assert home.decisions.is_open(0)
+    assert not home.decisions.is_open(2)
+    assert len(home.steps) == steps + 1
     home.undo()
     assert list(home.decisions.last) == [2]
 
 
 def test_guessed_labels_are_not_confirmed_ones(home):
     home.decide(Decision(0, ("name", None, None), "changed", unknown=(2,)))
-    row = {"labels": LABELS, "confidence": [0.1, 2.0, 3.0], "broken": ["some rule"]}
-    home.proposals.put(0, row, "0001", ("name", "year"))
-    home.proposals.put(1, row, "0001", ("name", "year"))
-    view = views.sequence(home, 0)
-    assert (view["labels"], view["state"]) == (["name", None, None], ["confirmed", "blank", "unknown"])
-    view = views.sequence(home, 1)
-    assert (view["labels"], view["state"]) == (LABELS, ["guessed"] * 3)
-    assert (view["model"], view["broken"]) == ("0001", ["some rule"])
-    home.blind.add(1)
-    view = views.sequence(home, 1)
-    assert (view["labels"], view["confidence"], view["blind"]) == ([None] * 3, None, True)
+    home.proposals |= {0: PROPOSAL, 1: PROPOSAL}
+    view = Views(home).sequence(0)
+    assert (view.labels, view.state) == (["name", None, None], ["confirmed", "blank", "unknown"])
+    view = Views(home).sequence(1)
+    assert (view.labels, view.state) == (LABELS, ["guessed"] * 3)
+    assert (view.model, view.broken) == ("0001", ["some rule"])
+    home.queue.blind.add(1)
+    view = Views(home).sequence(1)
+    assert (view.labels, view.confidence, view.blind) == ([None] * 3, None, True)
 
 
 @pytest.mark.parametrize(
@@ -176,14 +175,8 @@ def test_the_pool_can_be_filtered(home, filters, numbers):
     home.decide(Decision(0, ("name", "year", "year"), "typed", note="odd"))
     home.decide(Decision(4, None, "skipped"))
     for number in (0, 1):
-        row = {"labels": LABELS, "confidence": [0.1, 2.0, 3.0], "broken": ["some rule"]}
-        home.proposals.put(number, row, "0001", ("name", "year"))
-    assert [row["number"] for row in views.listing(home, **filters)["rows"]] == numbers
-
-
-def test_a_filter_that_is_not_there_is_refused(home):
-    with pytest.raises(ParameterError, match="did you mean 'unsure'"):
-        views.listing(home, state="unsur")
+        home.proposals[number] = PROPOSAL
+    assert [row.number for row in Views(home).listing(**filters).rows] == numbers
 
 
 # ---- estimates, against the same by hand
@@ -192,11 +185,11 @@ def test_a_filter_that_is_not_there_is_refused(home):
 def test_the_estimate_counts_known_labels_and_sequences():
     gold, found = [["a", "b"], ["a", None], ["b", "b"]], [["a", "b"], ["b", "b"], ["b", "a"]]
     told = estimate(gold, found)
-    assert (told["accuracy"], told["sequences"], told["tokens"], told["whole"]) == (3 / 5, 3, 5, 1)
+    assert (told.accuracy, told.sequences, told.tokens, told.whole) == (3 / 5, 3, 5, 1)
     apart = [2 - 0.6 * 2, 0 - 0.6 * 1, 1 - 0.6 * 2]
-    assert told["error"] == pytest.approx((3 / 2 * sum(d * d for d in apart)) ** 0.5 / 5)
-    assert estimate(gold[:1], found[:1])["error"] is None
-    cells = {(one["gold"], one["found"]): one["n"] for one in scores(gold, found)["confusion"]}
+    assert told.error == pytest.approx((3 / 2 * sum(d * d for d in apart)) ** 0.5 / 5)
+    assert estimate(gold[:1], found[:1]).error is None
+    cells = {(one.gold, one.found): one.n for one in confusion(gold, found)}
     assert cells == {("a", "a"): 1, ("a", "b"): 1, ("b", "a"): 1, ("b", "b"): 2}
 
 
@@ -209,4 +202,4 @@ def test_what_is_sure_enough_is_the_lowest_bound_that_keeps_its_word(rows):
         if len(some) >= ENOUGH and sum(some) >= 0.95 * len(some):
             bounds.append(bound)
     found = acceptable(right, sure)
-    assert (found and found["confidence"]) == (min(bounds) if bounds else None)
+    assert (found and found.confidence) == (min(bounds) if bounds else None)

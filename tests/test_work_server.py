@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811 (fixtures are imported)
 """The server of the workbench: who may use it, what it answers, and what it refuses in one sentence."""
 
 import asyncio
@@ -15,30 +16,17 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
 
 from semistruct import SSVM, Rules, load, make_citations, read
-from semistruct.formats import FORMATS
+from semistruct.app.work import server
+from semistruct.app.work.app import model_app
+from semistruct.app.work.folder import Folder
+from semistruct.app.work.labels import Decision
+from semistruct.app.work.server import find_place
+from semistruct.app.work.tasks import Material, Sample, pick_first
+from semistruct.app.work.worker import CancelledTask, Worker, WorkError
+from semistruct.data.formats import FORMATS
+from semistruct.data.tokens import GIVEN, UNCUT
 from semistruct.rules import EndsWith
-from semistruct.tokens import GIVEN, UNCUT
-from semistruct.work import guard as guarding
-from semistruct.work.app import bench_app, model_app
-from semistruct.work.crew import CancelledTask, Worker, WorkError
-from semistruct.work.decisions import Decision
-from semistruct.work.folder import Folder
-from semistruct.work.serving import place
-from work_cases import LABELS, ROOT, TEXTS, Client, Running, free_port, made, serving
-
-
-@pytest.fixture
-def bench(tmp_path):
-    found = made(tmp_path / "home")
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def client(bench):
-    with serving(bench_app(bench)) as found:
-        yield found
-
+from work_cases import LABELS, ROOT, TEXTS, Client, Running, bench, client, free_port, home, made, serving
 
 # ---- who may use it
 
@@ -61,6 +49,8 @@ def test_the_files_of_the_page_need_no_token_and_nothing_sets_a_cookie(client):
         status, headers, page = stranger.call("GET", path)
         assert (status, part in page, headers["set-cookie"]) == (200, True, None)
         assert client.token.encode() not in page
+        assert headers["content-security-policy"].startswith("default-src 'self';")
+        assert headers["x-content-type-options"] == "nosniff"
     cookie = {"cookie": f"semistruct={client.token}; token={client.token}"}
     assert stranger.call("GET", "/api/status", headers=cookie)[0] == 401
 
@@ -79,21 +69,11 @@ def test_the_files_of_the_page_need_no_token_and_nothing_sets_a_cookie(client):
 def test_other_names_and_other_pages_are_refused(client, method, headers, status):
     path = "/api/status" if method == "GET" else "/api/undo"
     assert client.call(method, path, None if method == "GET" else {}, headers=headers)[0] == status
-
-
-def test_the_own_page_may_post(client):
-    origin = client.site.rstrip("/")
-    assert client.call("POST", "/api/train", {}, headers={"origin": origin})[0] == 200
-
-
-def test_pages_from_elsewhere_cannot_be_loaded(client):
-    _, headers, _ = client.call("GET", "/")
-    assert headers["content-security-policy"].startswith("default-src 'self';")
-    assert headers["x-content-type-options"] == "nosniff"
+    assert client.call("POST", "/api/train", {}, headers={"origin": client.site.rstrip("/")})[0] == 200
 
 
 def test_uploads_are_limited(client, monkeypatch):
-    monkeypatch.setattr(guarding, "LARGEST", 1000)
+    monkeypatch.setattr(server, "LARGEST_REQUEST", 1000)
     assert client.call("POST", "/api/pool", data=b"x" * 1001)[0] == 413
     for _ in range(20):  # the answer is heard, whatever comes first
         chunks = iter([b"x" * 600, b"x" * 600])  # without a length in front
@@ -105,7 +85,7 @@ def test_answers_are_sent_at_once():
     """asyncio sets TCP_NODELAY, but only for sockets that were made as those of TCP."""
 
     async def option():
-        where, found = place("127.0.0.1", 0, print), asyncio.Future()
+        where, found = find_place("127.0.0.1", 0, print), asyncio.Future()
         server = await asyncio.start_server(lambda _, writer: found.set_result(writer), sock=where.socket)
         _, mine = await asyncio.open_connection("127.0.0.1", where.port)
         writer = await found
@@ -143,7 +123,7 @@ def test_a_port_in_use_is_told_and_the_next_is_taken():
         busy.bind(("127.0.0.1", 0))
         busy.listen()
         port = busy.getsockname()[1]
-        where = place("127.0.0.1", port, said.append)
+        where = find_place("127.0.0.1", port, said.append)
         where.socket.close()
     assert where.port > port
     assert f"port {port} cannot be used (address already in use)" in said[0]
@@ -161,11 +141,9 @@ def test_labels_go_in_and_come_out(client, bench):
     assert [one["labels"] for one in client.good("GET", "/api/labels")["labels"]] == [LABELS]
     status = client.good("GET", "/api/changes?since=0")
     assert status["changes"][-1] == {
-        "n": status["status"]["change"],
-        "kind": "decided",
-        "number": shown["number"],
-        "window": "a",
-    }
+        "n": status["status"]["change"], "kind": "decided", "number": shown["number"], "window": "a",
+        "numbers": None, "words": None,
+    }  # fmt: skip
     assert status["status"]["actions"] == 3
     assert client.good("POST", "/api/undo", {})["numbers"] == [shown["number"]]
     assert client.good("GET", "/api/labels")["labels"] == []
@@ -180,7 +158,7 @@ def test_labels_go_in_and_come_out(client, bench):
         ({"number": 0, "labels": ["name", "name", "place"]}, "there is no field 'place'"),
         ({"number": 0, "labels": LABELS, "unknown": [0]}, "said to be unknown"),
         ({"number": 0, "labels": [None] * 3}, "no token has a label"),
-        ({"number": 0, "labels": LABELS, "origin": "given"}, "origin: expected"),
+        ({"number": 0, "labels": LABELS, "origin": "given"}, "origin: input should be 'typed'"),
         ({"number": "x"}, "number: input should be a valid integer"),
         (
             {"number": 0, "labels": ["name"] * 4, "offsets": [[0, 3], [4, 7], [8, 10], [10, 13]]},
@@ -214,7 +192,7 @@ def test_many_threads_lose_nothing(client, bench):
         thread.join()
     assert sorted(bench.decisions.last) == list(range(6))
     assert len((bench.folder.path / "labels.jsonl").read_text().splitlines()) == 24
-    assert len(bench.history.steps) == 24
+    assert len(bench.steps) == 24
 
 
 def test_fields_are_named_renamed_and_counted(client):
@@ -250,20 +228,6 @@ def test_rules_are_checked_kept_and_switched(client):
     assert "at_most_once" in client.good("GET", "/api/rules/words")["rules"]
 
 
-def test_what_is_told_is_told_to_windows_that_open_later(client, bench):
-    assert client.good("GET", "/api/status")["told"] == []
-    bench.tell("the last line was cut off")
-    assert client.good("GET", "/api/changes")["status"]["told"] == ["the last line was cut off"]
-
-
-def test_labels_are_counted_once_for_all_fields(client, bench, monkeypatch):
-    client.good("POST", "/api/labels", {"number": 0, "labels": LABELS})
-    counted, count = [], bench.field_counts
-    monkeypatch.setattr(bench, "field_counts", lambda: counted.append(1) or count())
-    assert [one["n"] for one in client.good("GET", "/api/status")["fields"]] == [1, 1]
-    assert len(counted) == 1
-
-
 def test_the_labels_are_exported_in_every_format(client, tmp_path):
     assert "nothing to export" in client.problem("GET", "/api/export?format=tsv")
     for number in (1, 3):
@@ -281,8 +245,9 @@ def test_the_labels_are_exported_in_every_format(client, tmp_path):
     body = client.call("GET", "/api/export?format=conll&scheme=bio")[2]
     assert b"B-name" in body
     assert b"1993" in client.call("GET", "/api/export?format=jsonl&what=pool")[2]
-    for path in ("format=docx", "what=all"):
-        assert "there is no" in client.problem("GET", f"/api/export?{path}")
+    assert "there is no format 'docx'" in client.problem("GET", "/api/export?format=docx")
+    assert "what: input should be 'labels' or 'pool'" in client.problem("GET", "/api/export?what=all")
+    assert "state: input should be" in client.problem("GET", "/api/sequences?state=unsur")
 
 
 def test_the_interface_is_described(client):
@@ -348,6 +313,13 @@ def test_a_model_is_served(tmp_path):
         lines = b"A. Bo. One title. 1984.\n\nC. Fox. Two. 1987.\n"
         _, headers, _ = client.call("POST", "/api/predict/file?name=new.txt", data=lines)
         assert json.loads(headers["semistruct-told"]) == ["new.txt: 1 empty line is left out"]
+        form = (
+            b'--x\r\nContent-Disposition: form-data; name="f"; filename="new.txt"\r\n\r\n%s\r\n--x--\r\n'
+            % text.encode()
+        )
+        kind = {"content-type": "multipart/form-data; boundary=x"}
+        assert client.call("POST", "/api/predict/file", data=form, headers=kind)[2] == body
+        assert "half of a character" in client.problem("POST", "/api/predict", {"texts": ["\ud800 x"]})
         assert "no text in it" in client.problem("POST", "/api/predict/file?name=a.txt", data=b" ")
 
 
@@ -355,25 +327,25 @@ def test_a_model_is_served(tmp_path):
 
 
 def test_a_process_that_ends_is_told_and_replaced():
-    worker = Worker("test")
-    given = {"candidates": [["Ann", "1984"]], "numbers": [7], "n": 1, "rules": "rules: []", "folder": ".", "fields": []}
+    worker = Worker()
+    given = Material([], [], [], Sample([], []), "rules: []", ROOT, []), Sample([7], [["Ann", "1984"]])
     try:
-        assert [one["number"] for one in worker.answer("first", given, 120)] == [7]
-        with pytest.raises(WorkError, match="an error in semistruct itself: KeyError"):
-            worker.answer("nothing", {}, 60)
-        _, future = worker.ask("first", given)
+        assert [pick.number for pick in worker.answer(pick_first, given, 120)] == [7]
+        with pytest.raises(WorkError, match="an error in semistruct itself: TypeError"):
+            worker.answer(len, given, 60)
+        future = worker.ask(pick_first, given)
         worker._process.kill()
+        worker._process.wait()
         with suppress(WorkError):  # unless it was quicker
             future.result(60)
-        assert worker.answer("first", given, 120)
-        number, future = worker.ask("first", given)
-        worker.cancel(number)
+        assert worker.answer(pick_first, given, 120)
+        future = worker.ask(pick_first, given)
+        worker.cancel(future)
         with suppress(CancelledTask):
             assert future.result(60)
     finally:
         worker.stop()
-    _, future = worker.ask("first", given)
-    assert isinstance(future.exception(), WorkError)
+    assert isinstance(worker.ask(pick_first, given).exception(), WorkError)
 
 
 def test_the_command_opens_a_folder_once(tmp_path, run):

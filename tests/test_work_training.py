@@ -11,10 +11,12 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra `work` is not installed")
 
 from semistruct import SSVM
-from semistruct.work.crew import CancelledTask, WorkError
-from semistruct.work.decisions import Decision
-from semistruct.work.rulebook import EMPTY
-from semistruct.work.stock import Learned
+from semistruct.app.work.labels import Decision
+from semistruct.app.work.messages import TaskStatus
+from semistruct.app.work.proposals import Proposal
+from semistruct.app.work.rules_text import EMPTY
+from semistruct.app.work.tasks import Model, ModelRecord, Pick, Prediction
+from semistruct.app.work.worker import CancelledTask, WorkError
 from work_cases import LABELS, TEXTS, made
 
 
@@ -32,31 +34,27 @@ class Played:
 
     def ask(self, task, given, tell=None):
         future = Future()
-        self.tasks.append((task, given, future))
-        return len(self.tasks), future
+        self.tasks.append((task.__name__, given, future))
+        return future
 
-    def cancel(self, number):
-        self.cancelled.append(number)
-        self.tasks[number - 1][2].set_exception(CancelledTask("cancelled"))
+    def cancel(self, future):
+        self.cancelled.append(1 + [asked for _, _, asked in self.tasks].index(future))
+        future.set_exception(CancelledTask("cancelled"))
 
     def stop(self):
         pass
 
-    def end(self, **more):
+    def end(self):
         """The last task ends with a model."""
-        _, given, future = self.tasks[-1]
-        picks = [{"number": 5, "reason": "why", "labels": LABELS, "confidence": [1.0, 2.0, 3.0], "broken": []}]
-        about = {
-            "C": 0.5,
-            "labels": ["name", "year"],
-            "picks": picks,
-            "said": [],
-            "trust": [],
-            "path": [],
-            "history": [],
-        }
-        whole_model().save(given["output"])
-        future.set_result({**about, "history": [], "seconds": 1.0, **more})
+        _, lesson, future = self.tasks[-1]
+        whole_model().save(lesson.output)
+        n = len(lesson.material.X)
+        future.set_result(record(n, n if lesson.C is None else lesson.chosen_at))
+
+
+def record(labelled, chosen_at, picks=(5,)):
+    picks = [Pick(LABELS, [1.0, 2.0, 3.0], [], number=number, reason="why") for number in picks]
+    return ModelRecord(["name", "year"], labelled, 0.5, chosen_at, "now", 1.0, picks, [], [], [], [])
 
 
 @pytest.fixture
@@ -78,20 +76,20 @@ def test_a_model_is_learned_from_the_second_sequence_on_and_then_after_every_thi
     label(bench, 0)
     assert learner.tasks == []
     label(bench, 1)
-    assert [given["X"] for _, given, _ in learner.tasks] == [[text.split() for text in TEXTS[:2]]]
-    assert learner.tasks[0][1]["C"] is None
+    assert [lesson.material.X for _, lesson, _ in learner.tasks] == [[text.split() for text in TEXTS[:2]]]
+    assert learner.tasks[0][1].C is None
     learner.end()
     assert bench.model.name == "0001"
-    assert [one["number"] for one in bench.queue] == [5]
-    assert bench.proposals.get(5).labels == LABELS
+    assert [turn.number for turn in bench.queue.waiting] == [5]
+    assert bench.proposals[5].labels == LABELS
     label(bench, 2, 3)
     assert len(learner.tasks) == 1
     label(bench, 4)
     assert len(learner.tasks) == 2
-    assert learner.tasks[1][1]["C"] == 0.5  # that of the model before
+    assert learner.tasks[1][1].C == 0.5  # that of the model before
     learner.end()
     label(bench, 6, 7, 8)
-    assert learner.tasks[2][1]["C"] is None  # chosen anew, from many more labels
+    assert learner.tasks[2][1].C is None  # chosen anew, from many more labels
 
 
 def test_skipping_and_noting_teach_nothing(bench):
@@ -108,9 +106,9 @@ def test_what_runs_is_given_up_for_other_rules(bench):
     label(bench, 0, 1)
     bench.set_rules("rules: [{present: name}]")
     assert learner.cancelled == [1]
-    assert [given["rules"] for _, given, _ in learner.tasks] == [EMPTY, "rules: [{present: name}]"]
+    assert [lesson.material.rules for _, lesson, _ in learner.tasks] == [EMPTY, "rules: [{present: name}]"]
     bench.set_rules("rules: [{present: name")  # broken: what is learned has no rules
-    assert [given["rules"] for _, given, _ in learner.tasks][2:] == [EMPTY]
+    assert [lesson.material.rules for _, lesson, _ in learner.tasks][2:] == [EMPTY]
     learner.end()
     assert bench.model.name == "0001"
 
@@ -121,7 +119,7 @@ def test_labels_that_come_while_it_learns_are_learned_next(bench):
     assert len(learner.tasks) == 1
     learner.end()
     assert len(learner.tasks) == 2
-    assert len(learner.tasks[1][1]["X"]) == 5
+    assert len(learner.tasks[1][1].material.X) == 5
 
 
 def test_a_failure_is_told_and_the_old_model_stays(bench):
@@ -130,12 +128,12 @@ def test_a_failure_is_told_and_the_old_model_stays(bench):
     learner.end()
     bench.trainer.train()
     learner.tasks[-1][2].set_exception(WorkError("no memory"))
-    assert bench.trainer.status == {"state": "failed", "problem": "no memory"}
+    assert bench.trainer.status == TaskStatus(state="failed", problem="no memory")
     assert bench.model.name == "0001"
     bench.trainer.train()
-    assert bench.trainer.status["state"] == "running"
+    assert bench.trainer.status.state == "running"
     bench.trainer.cancel()
-    assert bench.trainer.status == {"state": "idle"}
+    assert bench.trainer.status == TaskStatus(state="idle")
 
 
 def test_one_label_is_not_enough_to_learn_from(bench):
@@ -171,14 +169,14 @@ def test_a_damaged_newest_model_is_told_and_learned_anew(bench, damage):
         "poor record": lambda: record.write_text('{"picks": [], "labels": []}'),
     }[damage]()
     after = restarted(bench)
-    assert (after.model.name, [one["number"] for one in after.queue]) == ("0001", [5])
-    assert after.told == ["models/0002.model cannot be used: model 1 is used, and a new one is learned"]
-    assert [task for task, *_ in after.trainer.learner.tasks] == ["warm", "learn"]
-    assert after.trainer.learner.tasks[-1][1]["output"] == str(models / "0003.model")
+    assert (after.model.name, [turn.number for turn in after.queue.waiting]) == ("0001", [5])
+    assert after.notices == ["models/0002.model cannot be used: model 1 is used, and a new one is learned"]
+    assert [task for task, *_ in after.trainer.learner.tasks] == ["warm_up", "learn"]
+    assert after.trainer.learner.tasks[-1][1].output == models / "0003.model"
     after.trainer.learner.end()
     again = restarted(after)
-    assert (again.model.name, again.told) == ("0003", [])
-    assert [task for task, *_ in again.trainer.learner.tasks] == ["warm"]
+    assert (again.model.name, again.notices) == ("0003", [])
+    assert [task for task, *_ in again.trainer.learner.tasks] == ["warm_up"]
     again.close()
 
 
@@ -188,8 +186,8 @@ def test_if_no_model_is_whole_one_is_learned(bench):
     (bench.folder.path / "models" / "0001.model").write_text("no model")
     after = restarted(bench)
     assert after.model is None
-    assert after.told == ["models/0001.model cannot be used: there is none before it, and a new one is learned"]
-    assert after.trainer.status["state"] == "running"
+    assert after.notices == ["models/0001.model cannot be used: there is none before it, and a new one is learned"]
+    assert after.trainer.status.state == "running"
     after.close()
 
 
@@ -200,12 +198,12 @@ def test_numbers_of_models_never_begin_again(bench):
     bench.trainer.learner.end()
     shutil.rmtree(bench.folder.path / "models")
     after = restarted(bench)
-    assert after.trainer.learner.tasks[-1][1]["output"].endswith("0003.model")
+    assert after.trainer.learner.tasks[-1][1].output.name == "0003.model"
     after.trainer.learner.end()
     (after.folder.path / "settings.json").unlink()
     after = restarted(after)
     after.trainer.train()
-    assert after.trainer.learner.tasks[-1][1]["output"].endswith("0004.model")
+    assert after.trainer.learner.tasks[-1][1].output.name == "0004.model"
     after.close()
 
 
@@ -227,12 +225,12 @@ def test_labels_that_are_gone_are_told(bench, kept):
     label(bench, *range(6))
     bench.trainer.learner.end()
     bench.trainer.learner.end()
-    assert bench.model.about["labelled"] == 6
+    assert bench.model.record.labelled == 6
     path = bench.folder.path / "labels.jsonl"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:kept]))
     after = restarted(bench)
     words = f"labels.jsonl has {kept} labelled sequences, but model 2 learned from 6: is the file the right one?"
-    assert after.told == [words]
+    assert after.notices == [words]
     after.close()
 
 
@@ -242,7 +240,7 @@ def test_a_label_taken_back_is_not_reported_as_lost(bench):
     bench.trainer.learner.end()
     bench.undo()
     after = restarted(bench)
-    assert after.told == []
+    assert after.notices == []
     after.close()
 
 
@@ -252,7 +250,7 @@ def test_a_model_that_fails_while_the_server_runs_is_told(bench):
     bench.trainer.learner.end()
     _, _, future = bench.trainer.sweep.worker.tasks[-1]
     future.set_exception(WorkError("0001.model: damaged"))
-    assert bench.told == ["model 1 cannot label the pool: 0001.model: damaged"]
+    assert bench.notices == ["model 1 cannot label the pool: 0001.model: damaged"]
 
 
 def test_few_models_are_kept(bench):
@@ -267,14 +265,13 @@ def test_few_models_are_kept(bench):
 
 
 def test_every_eighth_sequence_is_random_and_blind(bench):
-    learned = {"labels": ["name", "year"], "picks": [], "labelled": 2, "C": 1.0, "chosen_at": 2}
-    bench.model = Learned("0001", bench.folder.path / "models" / "0001.model", learned)
-    row = {"labels": LABELS, "confidence": [1.0] * 3, "broken": []}
+    bench.model = Model(bench.folder.path / "models" / "0001.model", record(2, 2, picks=()))
+    proposal = Proposal.of(Prediction(LABELS, [1.0] * 3, []), "0001", ("name", "year"))
     blind = []
     for _ in range(16):
-        found = bench.next("a", set())
-        blind.append(found["blind"])
-        bench.proposals.put(found["number"], row, "0001", ("name", "year"))
-        label(bench, found["number"])
-        assert bench.decisions.last[found["number"]].blind == found["blind"]
+        turn = bench.next("a", set())
+        blind.append(turn.blind)
+        bench.proposals[turn.number] = proposal
+        label(bench, turn.number)
+        assert bench.decisions.last[turn.number].blind == turn.blind
     assert [k for k, one in enumerate(blind) if one] == [7, 15]

@@ -14,12 +14,12 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from semistruct.errors import SemistructError
+from semistruct.base.errors import SemistructError
 from semistruct.rules import Function
-from semistruct.rules.base import Mark, Rule
+from semistruct.rules.base import Rule
+from semistruct.rules.values import Mark, Pattern_, WordList
 from semistruct.rules.vocabulary import VOCABULARY
-from semistruct.rules.vocabulary.function import Measured
-from semistruct.rules.word_lists import Pattern_, WordList
+from semistruct.rules.vocabulary.measured import Measured
 
 VOCABULARY_OF_WORDS = [
     "pp", "PP", "Pp", "pp.", "(CA)", "CA", "ca", "x1", "1984", "ß", ".", ",", "--", "*NEWLINE*", "\\n", "<br>", "⏎",

@@ -3,16 +3,18 @@
 import re
 
 import pytest
-from playwright import sync_api as playwright
 
-from semistruct.work.app import bench_app
+from semistruct.app.work.app import bench_app
 from work_cases import CHROMIUM, FLAGS, TEXTS, made, serving
 
+playwright = pytest.importorskip("playwright.sync_api", reason="there is no playwright to drive a browser with")
 HOSTILE = "<img src=x onerror=window.bad=1> <b>Bo</b> 1987"
 
 
 @pytest.fixture(scope="module")
 def browser():
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium to look at the page with")
     with playwright.sync_playwright() as driver:
         found = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield found

@@ -14,8 +14,13 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
-from semistruct.work.bench import Bench, open_bench
-from semistruct.work.importing import found_in
+import pytest
+import uvicorn
+
+from semistruct.app.work.app import bench_app
+from semistruct.app.work.bench import Bench, open_bench
+from semistruct.app.work.pool import read_upload
+from semistruct.app.work.server import Guard, find_place
 
 ROOT = Path(__file__).parents[1]
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -38,9 +43,27 @@ def made(folder, texts=TEXTS, fields=("name", "year")) -> Bench:
     """A bench on a folder, with a pool and fields."""
     bench = quiet(open_bench(folder))
     if len(bench.pool) == 0:
-        bench.add_pool(found_in("\n".join(texts).encode(), "pasted", "words", "text"), with_labels=False)
+        bench.add_pool(read_upload("\n".join(texts).encode(), "pasted", "words", "text"), with_labels=False)
         bench.set_fields([*fields])
     return bench
+
+
+@pytest.fixture
+def home(tmp_path):
+    found = made(tmp_path / "home")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def bench(home):
+    return home
+
+
+@pytest.fixture
+def client(bench):
+    with serving(bench_app(bench)) as found:
+        yield found
 
 
 class Client:
@@ -89,14 +112,9 @@ def _read(answer):
 @contextmanager
 def serving(app, host="127.0.0.1", port=0, token=None):
     """A server in a thread, behind its guard."""
-    import uvicorn
-
-    from semistruct.work.guard import Guard
-    from semistruct.work.serving import place
-
-    where = place(host, port, print, token)
+    where = find_place(host, port, print, token)
     hint = "Open the address that semistruct printed in the terminal: it ends in a token."
-    guard = Guard(app, where.token, where.host, where.port, hint)
+    guard = Guard(app, where.token, where.host, hint)
     server = uvicorn.Server(uvicorn.Config(guard, log_level="warning", lifespan="off"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [where.socket]}, daemon=True)
     thread.start()

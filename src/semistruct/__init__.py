@@ -9,52 +9,48 @@ from typing import TYPE_CHECKING, Any
 from semistruct._version import __version__
 
 if TYPE_CHECKING:
-    from semistruct.advising import suggest
-    from semistruct.corpus import Corpus, Example
-    from semistruct.datasets import make_apartments, make_citations
+    from semistruct.app.advising import suggest
+    from semistruct.app.picking import pick
+    from semistruct.data.corpus import Corpus, Example
+    from semistruct.data.datasets import make_apartments, make_citations
+    from semistruct.data.formats import read, stream, write
+    from semistruct.data.metrics import evaluate, scorer
+    from semistruct.data.tokens import tokenize
     from semistruct.features import Features
-    from semistruct.formats import read, stream, write
     from semistruct.methods import load, save
     from semistruct.methods.annealed import AnnealedSSVM
-    from semistruct.methods.ap import AlternatingProjections
     from semistruct.methods.codl import CODL
     from semistruct.methods.continuous import ContinuousTransductiveSSVM
     from semistruct.methods.crf import CRF
-    from semistruct.methods.daso import DASO
     from semistruct.methods.ge import GeneralizedExpectation
     from semistruct.methods.hmm import HMM
     from semistruct.methods.multiclass import TransductiveSVM
-    from semistruct.methods.pr import PosteriorRegularization
+    from semistruct.methods.projected import DASO, AlternatingProjections, PosteriorRegularization
     from semistruct.methods.ssvm import SSVM
     from semistruct.methods.transductive import TransductiveSSVM
-    from semistruct.metrics import evaluate, scorer
-    from semistruct.picking import pick
     from semistruct.rules import Rules
-    from semistruct.tokens import tokenize
 
 _NAMES = {
-    "corpus": "Corpus Example",
-    "datasets": "make_apartments make_citations",
+    "data.corpus": "Corpus Example",
+    "data.datasets": "make_apartments make_citations",
     "features": "Features",
-    "formats": "read stream write",
+    "data.formats": "read stream write",
     "methods": "load save",
     "methods.annealed": "AnnealedSSVM",
-    "methods.ap": "AlternatingProjections",
     "methods.codl": "CODL",
     "methods.continuous": "ContinuousTransductiveSSVM",
     "methods.crf": "CRF",
-    "methods.daso": "DASO",
     "methods.ge": "GeneralizedExpectation",
     "methods.hmm": "HMM",
     "methods.multiclass": "TransductiveSVM",
-    "methods.pr": "PosteriorRegularization",
+    "methods.projected": "AlternatingProjections DASO PosteriorRegularization",
     "methods.ssvm": "SSVM",
     "methods.transductive": "TransductiveSSVM",
-    "metrics": "evaluate scorer",
-    "picking": "pick",
+    "data.metrics": "evaluate scorer",
+    "app.picking": "pick",
     "rules": "Rules",
-    "advising": "suggest",
-    "tokens": "tokenize",
+    "app.advising": "suggest",
+    "data.tokens": "tokenize",
 }
 _HOME = {name: home for home, names in _NAMES.items() for name in names.split()}
 

@@ -1,3 +1,3 @@
-from semistruct.cli import main
+from semistruct.app.cli import main
 
 main()

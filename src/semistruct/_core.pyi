@@ -1,5 +1,5 @@
 """
-The compiled kernels; semistruct.core picks the module for this machine.
+The compiled kernels; semistruct.core.kernels picks the module for this machine.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ import numpy.typing
 
 def has_avx2() -> bool: ...
 def decode_sequences(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     scorer: tuple[Any, ...],
     known: numpy.typing.NDArray[numpy.int16],
     bonus: numpy.typing.NDArray[numpy.float64],
@@ -18,7 +18,7 @@ def decode_sequences(
     /,
 ) -> None: ...
 def decode_k_sequences(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     scorer: tuple[Any, ...],
     known: numpy.typing.NDArray[numpy.int16],
     paths: numpy.typing.NDArray[numpy.int16],
@@ -26,7 +26,7 @@ def decode_k_sequences(
     /,
 ) -> None: ...
 def margins_of_sequences(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     scorer: tuple[Any, ...],
     known: numpy.typing.NDArray[numpy.int16],
     path: numpy.typing.NDArray[numpy.int16],
@@ -34,7 +34,7 @@ def margins_of_sequences(
     /,
 ) -> None: ...
 def given_sequences(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     scorer: tuple[Any, ...],
     known: numpy.typing.NDArray[numpy.int16],
     path: numpy.typing.NDArray[numpy.int16],
@@ -50,7 +50,7 @@ def factors_of(
     /,
 ) -> None: ...
 def expect_sequences(
-    pieces: numpy.typing.NDArray[numpy.int64],
+    pieces: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     bounds: numpy.typing.NDArray[numpy.int64],
     scorer: tuple[Any, ...],
     known: numpy.typing.NDArray[numpy.int16],
@@ -62,22 +62,11 @@ def expect_sequences(
     /,
 ) -> None: ...
 def count_sequences(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     events: tuple[Any, ...],
     offsets: numpy.typing.NDArray[numpy.int64],
     y: numpy.typing.NDArray[numpy.int16],
     counts: numpy.typing.NDArray[numpy.float64],
-    /,
-) -> None: ...
-def count_window(
-    events: tuple[Any, ...],
-    first: int,
-    y: numpy.typing.NDArray[numpy.int16],
-    s: int,
-    e: int,
-    sign: float,
-    row: numpy.typing.NDArray[numpy.float64],
-    seen: numpy.typing.NDArray[numpy.int64],
     /,
 ) -> None: ...
 def penalty(
@@ -88,11 +77,12 @@ def penalty(
     n_sequences: float,
     /,
 ) -> float: ...
-def total_of(counts: numpy.typing.NDArray[numpy.float64], totals: numpy.typing.NDArray[numpy.float64], /) -> None: ...
-def token_products(which: numpy.typing.NDArray[numpy.int64], rows: tuple[Any, ...], /) -> None: ...
-def copy_sets(old: tuple[Any, ...], new: tuple[Any, ...], /) -> None: ...
+def token_products(which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...], rows: tuple[Any, ...], /) -> None: ...
+def copy_sets(
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...], old: tuple[Any, ...], new: tuple[Any, ...], /
+) -> None: ...
 def insert(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     rows: tuple[Any, ...],
     goal: tuple[Any, ...],
     sets: tuple[Any, ...],
@@ -104,7 +94,7 @@ def insert(
     /,
 ) -> None: ...
 def find_violators(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     rows: tuple[Any, ...],
     goal: tuple[Any, ...],
     sets: tuple[Any, ...],
@@ -115,7 +105,7 @@ def find_violators(
     /,
 ) -> None: ...
 def improve(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     rows: tuple[Any, ...],
     goal: tuple[Any, ...],
     sets: tuple[Any, ...],
@@ -126,6 +116,7 @@ def improve(
     /,
 ) -> None: ...
 def rebase(
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     rows: tuple[Any, ...],
     goal: tuple[Any, ...],
     old_weight: numpy.typing.NDArray[numpy.float64],
@@ -134,7 +125,7 @@ def rebase(
     /,
 ) -> None: ...
 def visit_classes(
-    order: numpy.typing.NDArray[numpy.int64],
+    order: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     rows: tuple[Any, ...],
     norm2: numpy.typing.NDArray[numpy.float64],
     y: numpy.typing.NDArray[numpy.int64],
@@ -146,7 +137,7 @@ def visit_classes(
 ) -> None: ...
 def norm2(x: numpy.typing.NDArray[numpy.float64], /) -> float: ...
 def gather_tokens(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     ptr: numpy.typing.NDArray[numpy.int64],
     rows: numpy.typing.NDArray[numpy.int32],
     values: numpy.typing.NDArray[numpy.float64],
@@ -155,17 +146,7 @@ def gather_tokens(
     /,
 ) -> None: ...
 def search_sequences(
-    which: numpy.typing.NDArray[numpy.int64],
-    scoring: tuple[Any, ...],
-    track: tuple[Any, ...],
-    widths: numpy.typing.NDArray[numpy.int64],
-    labels: numpy.typing.NDArray[numpy.int16],
-    values: numpy.typing.NDArray[numpy.float64],
-    ceiling: numpy.typing.NDArray[numpy.float64],
-    /,
-) -> None: ...
-def k_best_sequences(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     scoring: tuple[Any, ...],
     track: tuple[Any, ...],
     widths: numpy.typing.NDArray[numpy.int64],
@@ -177,7 +158,7 @@ def k_best_sequences(
     /,
 ) -> None: ...
 def margins_under(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     scoring: tuple[Any, ...],
     track: tuple[Any, ...],
     widths: numpy.typing.NDArray[numpy.int64],
@@ -185,35 +166,15 @@ def margins_under(
     margin: numpy.typing.NDArray[numpy.float64],
     /,
 ) -> None: ...
-def local_scores(
-    scoring: tuple[Any, ...],
-    i: int,
-    unary: numpy.typing.NDArray[numpy.float64],
-    kind: numpy.typing.NDArray[numpy.int16],
-    /,
-) -> None: ...
-def sharpen(
-    scores: tuple[Any, ...],
-    track: tuple[Any, ...],
-    bound: tuple[Any, ...],
-    floor: float,
-    value: float,
-    ceiling: float,
-    path: numpy.typing.NDArray[numpy.int16],
-    /,
-) -> tuple[float, float]: ...
-def keep_best(width: int, n: int, prefixes: tuple[Any, ...], spare: numpy.typing.NDArray[numpy.float64], /) -> int: ...
-def last_starts(bound: tuple[Any, ...], last: numpy.typing.NDArray[numpy.int64], /) -> None: ...
-def nth_largest(work: numpy.typing.NDArray[numpy.float64], n: int, rank: int, /) -> float: ...
 def open_ledger(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     objective: tuple[Any, ...],
     y: numpy.typing.NDArray[numpy.int16],
     ledger: tuple[Any, ...],
     /,
 ) -> None: ...
 def switch_tokens(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     objective: tuple[Any, ...],
     known: numpy.typing.NDArray[numpy.int16],
     limit: int,
@@ -222,7 +183,7 @@ def switch_tokens(
     /,
 ) -> int: ...
 def switch_spans(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     objective: tuple[Any, ...],
     known: numpy.typing.NDArray[numpy.int16],
     cut: numpy.typing.NDArray[numpy.bool],
@@ -231,65 +192,8 @@ def switch_spans(
     moves: numpy.typing.NDArray[numpy.int64],
     /,
 ) -> None: ...
-def candidate_moves(
-    y: numpy.typing.NDArray[numpy.int16],
-    cut: numpy.typing.NDArray[numpy.bool],
-    n_labels: int,
-    moves: numpy.typing.NDArray[numpy.int64],
-    /,
-) -> int: ...
-def count_change(
-    events: tuple[Any, ...],
-    first: int,
-    y: numpy.typing.NDArray[numpy.int16],
-    other: numpy.typing.NDArray[numpy.int16],
-    s: int,
-    e: int,
-    change: numpy.typing.NDArray[numpy.float64],
-    marks: numpy.typing.NDArray[numpy.int64],
-    /,
-) -> None: ...
-def refresh(
-    seq: tuple[Any, ...], step: numpy.typing.NDArray[numpy.float64], costs: tuple[Any, ...], loss: float, /
-) -> None: ...
-def find_odd_blocks(
-    seq: tuple[Any, ...], events: tuple[Any, ...], price: numpy.typing.NDArray[numpy.float64], /
-) -> None: ...
-def least_value(
-    seq: tuple[Any, ...],
-    step: numpy.typing.NDArray[numpy.float64],
-    costs: tuple[Any, ...],
-    head_start: float,
-    s: int,
-    e: int,
-    label: int,
-    /,
-) -> float: ...
-def slack_after(
-    seq: tuple[Any, ...],
-    step: numpy.typing.NDArray[numpy.float64],
-    loss: float,
-    score: float,
-    ceiling: float,
-    s: int,
-    e: int,
-    work: numpy.typing.NDArray[numpy.float64],
-    /,
-) -> float: ...
-def score_window(
-    unary: numpy.typing.NDArray[numpy.float64],
-    step: numpy.typing.NDArray[numpy.float64],
-    kind: numpy.typing.NDArray[numpy.int16],
-    y: numpy.typing.NDArray[numpy.int16],
-    s: int,
-    e: int,
-    /,
-) -> float: ...
-def cost_window(
-    costs: tuple[Any, ...], first: int, y: numpy.typing.NDArray[numpy.int16], s: int, e: int, /
-) -> float: ...
 def best_priced_sequences(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     scorer: tuple[Any, ...],
     bits: tuple[Any, ...],
     price: numpy.typing.NDArray[numpy.float64],
@@ -298,24 +202,15 @@ def best_priced_sequences(
     /,
 ) -> None: ...
 def bits_of_sequences(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     offsets: numpy.typing.NDArray[numpy.int64],
     bits: tuple[Any, ...],
     path: numpy.typing.NDArray[numpy.int16],
     out: numpy.typing.NDArray[numpy.float64],
     /,
 ) -> None: ...
-def value_of_sequences(
-    which: numpy.typing.NDArray[numpy.int64],
-    scorer: tuple[Any, ...],
-    bits: tuple[Any, ...],
-    price: numpy.typing.NDArray[numpy.float64],
-    path: numpy.typing.NDArray[numpy.int16],
-    value: numpy.typing.NDArray[numpy.float64],
-    /,
-) -> None: ...
 def find_bit_violators(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     rows: tuple[Any, ...],
     goal: tuple[Any, ...],
     sets: tuple[Any, ...],
@@ -328,7 +223,7 @@ def find_bit_violators(
     /,
 ) -> None: ...
 def improve_bits(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     rows: tuple[Any, ...],
     goal: tuple[Any, ...],
     sets: tuple[Any, ...],
@@ -341,7 +236,7 @@ def improve_bits(
     /,
 ) -> None: ...
 def project_sequences(
-    pieces: numpy.typing.NDArray[numpy.int64],
+    pieces: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     bounds: numpy.typing.NDArray[numpy.int64],
     field: tuple[Any, ...],
     problem: tuple[Any, ...],
@@ -350,7 +245,7 @@ def project_sequences(
     /,
 ) -> None: ...
 def best_sequences(
-    which: numpy.typing.NDArray[numpy.int64],
+    which: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     field: tuple[Any, ...],
     problem: tuple[Any, ...],
     multiplier: numpy.typing.NDArray[numpy.float64],
@@ -359,7 +254,7 @@ def best_sequences(
     /,
 ) -> None: ...
 def covary(
-    pieces: numpy.typing.NDArray[numpy.int64],
+    pieces: numpy.typing.NDArray[numpy.int64] | tuple[Any, ...],
     bounds: numpy.typing.NDArray[numpy.int64],
     field: tuple[Any, ...],
     costs: tuple[Any, ...],
@@ -371,14 +266,8 @@ def enter_names(
     text: numpy.typing.NDArray[numpy.uint8] | bytes, n: int, slots: numpy.typing.NDArray[numpy.void], /
 ) -> int: ...
 def look_up_names(
-    text: numpy.typing.NDArray[numpy.uint8] | bytes,
-    sizes: numpy.typing.NDArray[numpy.int32],
-    slots: numpy.typing.NDArray[numpy.void],
-    known: numpy.typing.NDArray[numpy.uint8] | bytes,
-    counts: numpy.typing.NDArray[numpy.int32],
-    rows: numpy.typing.NDArray[numpy.int32],
-    /,
-) -> int: ...
+    tokens: list[Any], slots: numpy.typing.NDArray[numpy.void], known: bytes, /
+) -> tuple[bytes, bytes] | None: ...
 def gather_features(
     places: tuple[Any, ...],
     words: tuple[Any, ...],

@@ -24,7 +24,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 
 from planted_faults import FAULTS
-from semistruct.errors import SemistructError
+from semistruct.base.errors import SemistructError
 
 LONGEST = 1000  # characters of a message
 SHRINKING = 20.0  # seconds

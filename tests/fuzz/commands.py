@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from fuzz.campaign import Part
 from semistruct import make_citations
-from semistruct.errors import SemistructError
-from semistruct.formats import write
+from semistruct.base.errors import SemistructError
+from semistruct.data.formats import write
 
 TRAIN = ["train", "few.tsv", "-u", "pool.txt", "-r", "citations", "-C", "0.5", "-p", "schedule=1,3,10", "-p",
     "rounds=2",

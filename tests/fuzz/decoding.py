@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fuzz.campaign import Part
 from matching_cases import Case, near, not_above, random_case
 from rule_strategies import EVERY_KIND
-from semistruct.prediction import decode_under
+from semistruct.model.prediction import decode_under
 from vocabulary_strategies import FUNCTIONS, VOCABULARY_OF_WORDS, descriptions
 
 

@@ -19,9 +19,9 @@ import semistruct
 from fuzz.campaign import Part
 from fuzz.damage import made_by, mutated, mutated_value
 from rule_strategies import EVERY_KIND, built
-from semistruct.cli import describing
-from semistruct.fitting import checkpoints
-from semistruct.formats import FORMATS, read
+from semistruct.app.cli import describing
+from semistruct.data.formats import FORMATS, read
+from semistruct.learning import checkpoints
 from semistruct.rules import Rules
 from semistruct.rules.files import SHIPPED, shipped
 from vocabulary_strategies import descriptions
@@ -61,7 +61,6 @@ OPTIONS = {
     "outside": ["O", "", "x y"],
     "encoding": ["latin-1", "utf-16", "cp1252", "ascii", "utf-8-sig", "nonsense", "rot13", "utf-7", "idna", ""],
     "tokens": ["whitespace", "given", "nonsense", r"pattern:\w+|\W", "pattern:(", "pattern:(a|aa)+$"],
-    "cut_tokens": ["split", "widen", "refuse", "nonsense"],
     "label_names": [["O", "B-PER", "I-PER", "B-LOC"]],
 }
 
@@ -223,7 +222,7 @@ class Models(Part):
         path = self.folder / "model"
         path.write_bytes(given)
         estimator = semistruct.load(path)
-        list(describing.dump_report(describing.dump(path, 3)))
+        list(describing.contents(path, 3).report())
         found = estimator.predict(X)
         assert [len(row) for row in found] == [len(row) for row in X]
         assert {y for row in found for y in row} <= set(estimator.classes_)

@@ -5,10 +5,10 @@ import warnings
 from hypothesis import strategies as st
 
 from fuzz.campaign import Part
-from semistruct.corpus import Example
-from semistruct.errors import SemistructError
-from semistruct.formats import FORMATS, read, write
-from semistruct.formats.docbin import load_spacy
+from semistruct.base.errors import SemistructError
+from semistruct.data.corpus import Example
+from semistruct.data.formats import FORMATS, read, write
+from semistruct.data.formats.docbin import load_spacy
 
 PIECES = [
     "a", "B", "1936", ".", ",", "--", "&", "<", ">", "&lt;", "<x>", "</x>", "?", "O", "-DOCSTART-", "B-x", "I-x", "x y",

@@ -9,76 +9,20 @@ it is a vector, one for each of its numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from itertools import chain, repeat
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
-from semistruct.batch import Growing, SequenceBatch, starts
-from semistruct.errors import DataError, quoted
-from semistruct.features.names import Block, NameTable
-from semistruct.features.own import LISTS, Lookup
+from semistruct.base.errors import DataError, quoted
+from semistruct.core.batch import Growing, SequenceBatch, starts
 from semistruct.features.sources import Found, Given, Rows, Templated, split_name
 from semistruct.features.templates import Features, FeatureSet
+from semistruct.features.user_features import LISTS
+from semistruct.features.vocabulary import Lookup, Vocabulary
 
 FORMS = (((str, tuple), "tokens"), ((list, set), "feature lists"), (dict, "feature dictionaries"))
-
-
-class Vocabulary(dict[str, int]):
-    """Names to numbers, in the order in which they were first seen.
-
-    widths  how many numbers a name stands for, if it is a vector
-    """
-
-    def __init__(self, names: Iterable[str] = (), widths: Mapping[str, int] | None = None) -> None:
-        super().__init__((name, v) for v, name in enumerate(names))
-        self.widths = dict(widths or {})
-        self._table: NameTable | None = None
-
-    @property
-    def table(self) -> NameTable:
-        """The same names, to look up very many."""
-        if self._table is None or self._table.n != len(self):
-            self._table = NameTable(self)
-        return self._table
-
-    def __missing__(self, name: str) -> int:
-        if not isinstance(name, str):
-            raise DataError(f"a feature is {quoted(name)}, expected a string")
-        number = self[name] = len(self)
-        return number
-
-
-@dataclass(frozen=True)
-class Names:
-    """The names of some data looked up in a vocabulary; if `grow`, a new name gets the next free number, else -1."""
-
-    vocabulary: Vocabulary
-    grow: bool
-
-    def numbers(self, names: Iterable[str]) -> np.ndarray:
-        look = map(self.vocabulary.__getitem__, names) if self.grow else map(self.vocabulary.get, names, repeat(-1))
-        found = np.fromiter(look, np.int64)
-        for name in self.vocabulary.widths:
-            if (found == self.vocabulary[name]).any():
-                raise DataError(f"the feature {quoted(name)} is a vector, but this data has it as a name or number")
-        return found
-
-    def blocks(self, tokens: Sequence[Collection[str]]) -> list[Block] | None:
-        """The known names of all tokens at once; None where only `numbers` can tell them."""
-        return None if self.grow or self.vocabulary.widths else self.vocabulary.table.blocks(tokens)
-
-    def vector(self, name: str, width: int, where: str) -> int:
-        """The number of a feature that has `width` numbers at each token; `where` is the first one."""
-        known = self.vocabulary
-        if name in known and width != known.widths.get(name, 1):
-            problem = f"{quoted(name)} has {width} numbers, expected {known.widths.get(name, 1)} as in other data"
-            raise DataError(f"{where}: feature {problem}")
-        if name not in known and self.grow:
-            known.widths[name] = width
-        return known[name] if self.grow else known.get(name, -1)
 
 
 class Encoder:
@@ -102,8 +46,8 @@ class Encoder:
 
     @classmethod
     def for_data(cls, X: Sequence[Any], features: FeatureSet) -> Encoder:
-        """An encoder for data of this form: templates apply to tokens only."""
-        return cls(Features.of(features) if form_of(X) == "tokens" else None)
+        """An encoder for data of the form of its first sequence: templates apply to tokens only."""
+        return cls(Features.of(features) if form_of(X[:1]) == "tokens" else None)
 
     @property
     def n_features(self) -> int:
@@ -132,11 +76,11 @@ class Encoder:
             self._rows = self._numbered()
             return self._rows
 
-        return self._encode(X, Names(self.vocabulary, grow=True), rows)
+        return self._encode(X, Lookup(self.vocabulary, grow=True), rows)
 
     def transform(self, X: Sequence[Any]) -> SequenceBatch:
         """Encode X; features that were never seen are left out."""
-        return self._encode(X, Names(self.vocabulary, grow=False), lambda: self._rows)
+        return self._encode(X, Lookup(self.vocabulary, grow=False), lambda: self._rows)
 
     def without(self, rows: np.ndarray) -> tuple[Encoder, np.ndarray]:
         """An encoder without the names whose rows are all marked in `rows` (n_features,), and the rows it keeps."""

@@ -14,22 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from semistruct.batch import starts
-from semistruct.core import kernels
-from semistruct.features.functions import called
-from semistruct.features.memory import Memory
-from semistruct.features.names import Block
-from semistruct.features.own import Dense, Entries, Gathered, Lookup
-from semistruct.features.sequences import SequenceTemplate
+from semistruct.core.batch import starts
+from semistruct.core.kernels import kernels
+from semistruct.features.sequences import SequenceFunction, Text
 from semistruct.features.templates import Features
-from semistruct.features.texts import Template, Text, values_of
+from semistruct.features.user_features import Dense, Entries, Gathered, call
+from semistruct.features.vocabulary import Block, Lookup, Memory
 
 LABEL = re.compile(r"[a-z]+(?:\([^)]*\))?(?==)")
 BLOCK = 2000  # sequences whose features of templates are made at once
 BESIDE = "given="  # before the names of features that stand beside a token
 NOTHING: Entries = np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
-Pairs = tuple[np.ndarray, np.ndarray]
-"""(token, row), one of each per feature of a token."""
+
+Names = tuple[np.ndarray, np.ndarray]
+"""(sizes, numbers): word, or token, i has sizes[i] names; their numbers lie end to end, -1 for unknown ones."""
 
 
 @dataclass(frozen=True)
@@ -71,20 +69,21 @@ class Given:
     def entries(self, X: Sequence[Any], look: Lookup, rows: Callable[[], Rows]) -> Found:
         tokens = list(chain.from_iterable(X))
         kinds = np.zeros(len(tokens), np.int16)
-        if not any(issubclass(kind, dict) for kind in set(map(type, tokens))):
-            blocks = look.blocks(tokens)
-            if blocks is not None:
-                return Found(blocks, NOTHING, [], kinds)
-            names = look.numbers(chain.from_iterable(tokens))
-            known = np.flatnonzero(names >= 0)
-            entries = _owners(tokens)[known], rows().first[names[known]], np.ones(len(known))
-            return Found([], entries, [], kinds)
-        own = Gathered()
-        places = ((i, t) for i, x in enumerate(X) for t in range(len(x)))
-        for number, (token, (i, t)) in enumerate(zip(tokens, places, strict=True)):
-            own.add(number, token, f"sequence {i}, token {t}")
-        numbered, first = own.numbered(look), rows().first
-        return Found([], numbered.entries(first), numbered.dense(first), kinds)
+        if any(issubclass(kind, dict) for kind in set(map(type, tokens))):
+            own = Gathered()
+            places = ((i, t) for i, x in enumerate(X) for t in range(len(x)))
+            for number, (token, (i, t)) in enumerate(zip(tokens, places, strict=True)):
+                own.add(number, token, f"sequence {i}, token {t}")
+            own.look_up(look)
+            first = rows().first
+            return Found([], own.entries(first), own.dense(first), kinds)
+        blocks = look.blocks(tokens)
+        if blocks is not None:
+            return Found(blocks, NOTHING, [], kinds)
+        names = look.numbers(chain.from_iterable(tokens))
+        known = np.flatnonzero(names >= 0)
+        owner = np.repeat(np.arange(len(tokens)), np.fromiter(map(len, tokens), np.int64, len(tokens)))
+        return Found([], (owner[known], rows().first[names[known]], np.ones(len(known))), [], kinds)
 
 
 class Templated:
@@ -95,9 +94,9 @@ class Templated:
 
     def __init__(self, features: Features) -> None:
         self.templates = features.compile()
-        self.n_kinds = self.templates.n_kinds
-        self.forget()
+        self.n_kinds = self.templates.steps.n_kinds
         self.windows = {label: window for label, window, _ in (*self.templates.words, *self.templates.vectors)}
+        self.forget()
 
     def forget(self) -> None:
         """Names will have other numbers."""
@@ -109,93 +108,60 @@ class Templated:
 
     def entries(self, X: Sequence[Any], look: Lookup, rows: Callable[[], Rows]) -> Found:
         own = Gathered()
-        X = self._parted(X, own)
+        X = _without_features(X, own)
         self._call(X, own)
         text = Text.of(X)
-        by_word = (self._new_words if look.grow else self._known_words)(text.words.distinct, look)
-        by_template = [self._names(label, template, text, look) for label, template in self.templates.sequences]
-        numbered = own.numbered(look)
+        by_word = self._word_names(text.distinct, look)
+        by_template = [self._names(label, values, text, look) for label, values in self.templates.sequences]
+        own.look_up(look)
         wide = [look.vector(f"{label}=dimension", v.width, label) for label, _, v in self.templates.vectors]
         place = rows()
         vectors = self._vectors(text, [(v, int(place.first[v])) for v in wide])
         return Found(
             self._blocks(text, by_word, by_template, place),
-            numbered.entries(place.first),
-            chain(numbered.dense(place.first), vectors),
-            self._kinds(text),
+            own.entries(place.first),
+            chain(own.dense(place.first), vectors),
+            np.concatenate([self.templates.steps.kinds(block) for block in text.blocks(BLOCK)]),
         )
 
-    def _blocks(self, text: Text, by_word: _Names, by_template: list[list[_Names]], rows: Rows) -> Iterator[Block]:
+    def _blocks(self, text: Text, by_word: Names, by_template: list[list[Names]], rows: Rows) -> Iterator[Block]:
         """The features of templates, a block at a time."""
-        words = [_Rows.at(offset, by_word, rows) for offset in self._offsets]
-        offsets = np.array(self._offsets, np.int64)
-        firsts = np.array([at.first for at in words], np.int64).reshape(len(words), len(by_word.sizes) + 1)
-        firsts += starts(firsts[:, -1])[:-1, None]
-        own = np.concatenate([np.empty(0, np.int32), *(at.rows for at in words)], dtype=np.int32, casting="same_kind")
-        most_words = sum(int(at.sizes.max(initial=0)) for at in words)
+        offsets = np.array(sorted({o for _, window, _ in self.templates.words for o in window}), np.int64)
+        firsts, own = _rows_of_words(offsets, by_word, rows)
+        per_word = np.diff(firsts, axis=1)  # (n_offsets, n_words): how many features a word gives at an offset
+        most_words, all_of_word = int(per_word.max(axis=1, initial=0).sum()), per_word.sum(axis=0)
         for block, *found in zip(text.blocks(BLOCK), *by_template, strict=True):
-            sizes = np.array([one.sizes for one in found], np.int32).reshape(len(found), len(block.word))
-            numbers = np.concatenate([np.empty(0, np.int32), *(one.numbers for one in found)])
+            sizes = np.array([size for size, _ in found], np.int32).reshape(len(found), len(block.word))
+            numbers = np.concatenate([np.empty(0, np.int32), *(number for _, number in found)])
             known = np.where(numbers < 0, -1, rows.first[numbers]).astype(np.int32)
             most = most_words + int(sizes.sum(axis=0).max(initial=0))
-            total = sum(int(at.sizes[block.word].sum()) for at in words) + len(numbers)
+            total = int(all_of_word[block.word].sum()) + len(numbers)
             counts, out = np.empty(len(block.word), np.int32), np.empty(total, np.int32)
             places = block.word, block.before, block.behind
             n = kernels.gather_features(places, (offsets, firsts, own), (sizes, known), most, counts, out)
             yield Block(counts, out[:n])
 
-    def _new_words(self, distinct: Iterable[Any], look: Lookup) -> _Names:
-        """The names of the word templates of each distinct token, which get numbers as they are met."""
-        names = [self._word_names(token) for token in distinct]
-        return _Names.of(names, look.numbers(chain.from_iterable(names)))
+    def _word_names(self, distinct: Collection[Any], look: Lookup) -> Names:
+        """The known names of the word templates of each distinct token."""
 
-    def _known_words(self, distinct: Collection[Any], look: Lookup) -> _Names:
-        """The same for names that have their numbers: each is made and looked up once."""
-
-        def of_words(tokens: Collection[Any]) -> Iterator[tuple[int, ...]]:
-            names = [self._word_names(token) for token in tokens]
+        def find(tokens: Collection[Any]) -> Iterator[tuple[int, ...]]:
+            names = [[f"{label}={v}" for label, _, of in self.templates.words for v in of(token)] for token in tokens]
             numbers = iter(look.numbers(chain.from_iterable(names)).tolist())
             return (tuple(n for n in islice(numbers, len(own)) if n >= 0) for own in names)
 
-        words = self._words.of(distinct, of_words)
-        by_word = [words[token] for token in distinct]
-        return _Names.of(by_word, np.fromiter(chain.from_iterable(by_word), np.int32))
+        found = self._words.of(distinct, find)
+        return np.fromiter(map(len, found), np.int32, len(found)), np.fromiter(chain.from_iterable(found), np.int32)
 
-    def _names(self, label: str, template: SequenceTemplate, text: Text, look: Lookup) -> list[_Names]:
+    def _names(self, label: str, values: SequenceFunction, text: Text, look: Lookup) -> list[Names]:
         """The names of a template of sequences, by blocks."""
 
-        def numbers(values: Iterable[str]) -> list[int]:
-            return look.numbers(f"{label}={value}" for value in values).tolist()
+        def find(texts: Iterable[str]) -> list[int]:
+            return look.numbers(f"{label}={value}" for value in texts).tolist()
 
         out = []
         for block in text.blocks(BLOCK):
-            sizes, which, texts = values_of(label, template, block)
-            if not look.grow:  # each is made and looked up once
-                known = self._values[label].of(texts, numbers)
-                found = [known[value] for value in texts]
-            else:
-                found = numbers(texts)
-            out.append(_Names(sizes, np.array(found, np.int32)[which]))
-        return out
-
-    def _kinds(self, text: Text) -> np.ndarray:
-        step = self.templates.step
-        if isinstance(step, Template):
-            return np.concatenate([step.all(block) for block in text.blocks(BLOCK)])
-        return np.fromiter(chain.from_iterable(step(list(x)) for x in text.X), np.int16)
-
-    def _parted(self, X: Sequence[Any], own: Gathered) -> Sequence[Sequence[Any]]:
-        """The tokens without the features that stand beside them, which go to `own`."""
-        if not any(issubclass(kind, tuple) for kind in set(map(type, chain.from_iterable(X)))):
-            return X
-        out = [list(x) for x in X]
-        number = 0
-        for i, x in enumerate(out):
-            for t, token in enumerate(x):
-                if isinstance(token, tuple) and not isinstance(token[-1], str):
-                    own.add(number + t, token[-1], f"sequence {i}, token {t}", BESIDE)
-                    x[t] = token[:-1] if len(token) > 2 else token[0]
-            number += len(x)
+            sizes, which, texts = values(block)
+            out.append((sizes, np.array(self._values[label].of(texts, find), np.int32)[which]))
         return out
 
     def _call(self, X: Sequence[Sequence[Any]], own: Gathered) -> None:
@@ -205,60 +171,19 @@ class Templated:
             for i, x in enumerate(X):
                 tokens = list(x)
                 for t in range(len(x)):
-                    own.add(number, called(function, tokens, i, t), f"sequence {i}, token {t}: {label}", f"{label}=")
+                    own.add(number, call(function, tokens, i, t), f"sequence {i}, token {t}: {label}", f"{label}=")
                     number += 1
 
-    @property
-    def _offsets(self) -> list[int]:
-        """Where word templates look."""
-        return sorted({o for _, window, _ in self.templates.words for o in window})
-
     def _vectors(self, text: Text, places: list[tuple[int, int]]) -> Iterator[Dense]:
-        """The numbers of the vectors of words; places has the number and the first row of each set of vectors."""
-        distinct = text.words.distinct
+        """The vectors of all tokens; places has the number and the first row of each set of vectors."""
         for (_, window, vectors), (number, first) in zip(self.templates.vectors, places, strict=True):
-            where = np.fromiter(map(vectors.find, distinct), np.int64, len(distinct))
-            for at, offset in enumerate(window if number >= 0 else ()):
-                token, other = text.beside(offset)
-                there = where[other] >= 0
-                yield Dense(token[there], first + at * vectors.width, vectors.matrix[where[other[there]]])
-
-    def _word_names(self, token: Any) -> list[str]:
-        return [f"{label}={value}" for label, _, values in self.templates.words for value in values(token)]
-
-
-@dataclass(frozen=True)
-class _Names:
-    """The names that words, or tokens, have, as numbers end to end, -1 for unknown ones; sizes: how many each has."""
-
-    sizes: np.ndarray
-    numbers: np.ndarray
-
-    @classmethod
-    def of(cls, groups: Sequence[Any], numbers: np.ndarray) -> _Names:
-        return cls(np.fromiter(map(len, groups), np.int32, len(groups)), numbers.astype(np.int32))
-
-    def known(self) -> Pairs:
-        """The (owner, number) of the names that have a number."""
-        known = self.numbers >= 0
-        return np.repeat(np.arange(len(self.sizes)), self.sizes)[known], self.numbers[known]
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """The rows of the word templates for the words at one offset: word w has sizes[w] of them, from first[w] on."""
-
-    first: np.ndarray
-    sizes: np.ndarray
-    rows: np.ndarray
-
-    @classmethod
-    def at(cls, offset: int, by_word: _Names, rows: Rows) -> _Rows:
-        owner, names = by_word.known()
-        place = offset - rows.low[names]
-        fits = (place >= 0) & (place < np.diff(rows.first)[names])
-        sizes = np.bincount(owner[fits], minlength=len(by_word.sizes))
-        return cls(starts(sizes), sizes, rows.first[names[fits]] + place[fits])
+            if number < 0:
+                continue
+            row, matrix = vectors.at(text)
+            for k, offset in enumerate(window):
+                token = np.flatnonzero((text.before >= -offset) & (text.behind >= offset))
+                token = token[row[token + offset] >= 0]
+                yield Dense(token, first + k * vectors.width, matrix[row[token + offset]])
 
 
 def split_name(name: str) -> tuple[str, str]:
@@ -268,6 +193,31 @@ def split_name(name: str) -> tuple[str, str]:
     return label, name[len(label) + 1 :]
 
 
-def _owners(groups: Sequence[Any]) -> np.ndarray:
-    """For the members of all groups end to end, the number of their group."""
-    return np.repeat(np.arange(len(groups)), np.fromiter(map(len, groups), np.int64, len(groups)))
+def _without_features(X: Sequence[Any], own: Gathered) -> Sequence[Sequence[Any]]:
+    """The tokens without the features that stand beside them, which go to `own`."""
+    if not any(issubclass(kind, tuple) for kind in set(map(type, chain.from_iterable(X)))):
+        return X
+    out = [list(x) for x in X]
+    number = 0
+    for i, x in enumerate(out):
+        for t, token in enumerate(x):
+            if isinstance(token, tuple) and not isinstance(token[-1], str):
+                own.add(number + t, token[-1], f"sequence {i}, token {t}", BESIDE)
+                x[t] = token[:-1] if len(token) > 2 else token[0]
+        number += len(x)
+    return out
+
+
+def _rows_of_words(offsets: np.ndarray, by_word: Names, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """(first, own): at offset o, word w has the rows own[first[o, w] : first[o, w + 1]]."""
+    sizes, names = by_word
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    firsts = np.zeros((len(offsets), len(sizes) + 1), np.int64)
+    own, total = [np.empty(0, np.int32)], 0
+    for k, offset in enumerate(offsets):
+        place = offset - rows.low[names]
+        fits = (place >= 0) & (place < np.diff(rows.first)[names])
+        firsts[k] = total + starts(np.bincount(owner[fits], minlength=len(sizes)))
+        own.append((rows.first[names[fits]] + place[fits]).astype(np.int32))
+        total = firsts[k, -1]
+    return firsts, np.concatenate(own)

@@ -1,6 +1,6 @@
 """Feature sets as short texts: `lower[-1..1]`, `suffix(2-4)`, `lexicon(names.txt)`.
 
-    name            a template of `words`, `sequences` or `steps`; or python, vectors
+    name            a template of `words` or `sequences`; or steps, python, vectors
     (argument)      what it needs: lengths, a column, a file, a function; () is as good as nothing
     [a..b]          the positions to look at, relative to the token; only for templates of `words` and for vectors;
                     default: [0..0]
@@ -12,29 +12,38 @@ The lists of `kinds` are kept likewise, so that a model goes on with those it wa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
-from semistruct.errors import ParameterError, meant, quoted
-from semistruct.features import kinds_of_words, sequences, steps, words  # noqa: F401  (each registers its templates)
-from semistruct.features.functions import TokenFunction, found_function, text_of
-from semistruct.features.registry import SEQUENCES, STEPS, TABLES, WORDS
+from semistruct.base.errors import ParameterError, SemistructError, meant, quoted
+from semistruct.features.registry import SEQUENCES, WORDS, Template
+from semistruct.features.sequences import STEPS, SequenceFunction, Steps
+from semistruct.features.user_features import TokenFunction, find_function, text_of
 from semistruct.features.vectors import WordVectors
+from semistruct.features.words import WordFunction
 
 SPEC = re.compile(r"(?P<name>[A-Za-z]+)(?:\((?P<args>.*)\))?(?:\[(?P<low>-?\d+)(?:\.\.(?P<high>-?\d+))?\])?")
+FARTHEST = 1000  # tokens away that a window may look at
 
-FURTHER = ("python", "vectors", "steps")  # templates that give no values of words or sequences
 FeatureSet = str | Sequence[str | Callable[..., Any]]
 """What users give: the name of a set, a template, or a list of these and of functions."""
 
-EXAMPLES = {  # of arguments, for messages
-    "lexicon": "names.txt", "cluster": "brown.tsv", "vectors": "glove.txt", "prefix": "2-4", "suffix": "2-4",
-    "column": "1",
-}  # fmt: skip
-FARTHEST = 1000  # tokens away that a window may look at
+
+def find_steps(kind: str) -> Steps:
+    """The kinds of steps of that name."""
+    if kind not in STEPS:
+        raise ParameterError(f"features: steps({kind}) is unknown; there are {', '.join(STEPS)}")
+    return STEPS[kind]
+
+
+FURTHER = {
+    "python": Template(lambda read: read, "a function", "my_features:shape", find_function),
+    "vectors": Template(lambda read: read, "a file", "glove.txt", WordVectors.read),
+    "steps": Template(lambda read: read, "a kind", "punctuation", find_steps),
+}
+"""Templates that give no values of words or sequences."""
 
 SETS: dict[str, tuple[str, ...]] = {
     "default": (
@@ -71,37 +80,36 @@ class Features:
         specs = tuple(dict.fromkeys(s for text in as_texts(features) for s in SETS.get(text, (text,))))
         if not specs:
             raise ParameterError("features: the list is empty")
-        found = cls(specs)
-        for spec in specs:
-            name, args, _ = parse(spec)
-            if name in TABLES:
-                found.resources[f"{name}({args})"] = TABLES[name](*filter(None, [args]))
-            elif name == "vectors":
-                found.vectors[f"{name}({args})"] = WordVectors.read(args)
-            elif name == "python":
-                found.functions[args] = found_function(args)
-        found.compile()  # complain now rather than at the first token
-        return found
+        out = cls(specs)
+        for spec in map(Spec.parse, specs):
+            if spec.name == "vectors":
+                out.vectors[spec.key] = spec.read()
+            elif spec.name == "python":
+                out.functions[spec.args] = spec.read()
+            elif spec.template.kept:
+                out.resources[spec.key] = spec.read()
+        out.compile()  # complain now rather than at the first token
+        return out
 
     def compile(self) -> CompiledFeatures:
         """The templates as functions."""
         out = CompiledFeatures()
-        for spec in self.specs:
-            name, args, window = parse(spec)
-            given: list[Any] = [self.resources[f"{name}({args})"]] if name in TABLES else [args] if args else []
-            label = f"{name}({Path(args).stem if 'file' in _parameters(name) else args})" if args else name
-            if name == "steps":
-                out.step, out.n_kinds = STEPS[args]()
-            elif label in out.labels:
+        for spec in map(Spec.parse, self.specs):
+            name, label, template = spec.name, spec.label, spec.template
+            if name != "steps" and label in out.labels:
                 raise ParameterError(f"features: {label} is listed twice; use one window instead")
+            if name == "steps":
+                out.steps = spec.read()
             elif name == "vectors":
-                out.vectors.append((label, window, self.vectors[f"{name}({args})"]))
+                out.vectors.append((label, spec.window, self.vectors[spec.key]))
             elif name == "python":
-                out.functions.append((label, self.functions[args]))
-            elif name in WORDS:
-                out.words.append((label, window, WORDS[name](*given)))
+                out.functions.append((label, self.functions[spec.args]))
             else:
-                out.sequences.append((label, SEQUENCES[name](*given)))
+                made = template.made(self.resources[spec.key] if template.kept else spec.read())
+                if name in WORDS:
+                    out.words.append((label, spec.window, made))
+                else:
+                    out.sequences.append((label, made))
         return out
 
 
@@ -114,19 +122,18 @@ def named_functions(features: FeatureSet) -> list[str]:
 def as_texts(features: FeatureSet) -> list[str]:
     """A feature set as a list of texts, in which functions are templates too."""
     listed = [features] if isinstance(features, str) else list(features)
-    return [one if isinstance(one, str) else text_of(one) for one in listed]
+    return [spec if isinstance(spec, str) else text_of(spec) for spec in listed]
 
 
 @dataclass
 class CompiledFeatures:
     """Templates ready to be called; `words` and `vectors` come with the offsets they look at."""
 
-    words: list[tuple[str, range, words.WordTemplate]] = field(default_factory=list)
-    sequences: list[tuple[str, sequences.SequenceTemplate]] = field(default_factory=list)
+    words: list[tuple[str, range, WordFunction]] = field(default_factory=list)
+    sequences: list[tuple[str, SequenceFunction]] = field(default_factory=list)
     vectors: list[tuple[str, range, WordVectors]] = field(default_factory=list)
     functions: list[tuple[str, TokenFunction]] = field(default_factory=list)
-    step: steps.StepTemplate = field(default_factory=lambda: steps.plain()[0])
-    n_kinds: int = 1
+    steps: Steps = STEPS["plain"]
 
     @property
     def labels(self) -> list[str]:
@@ -134,48 +141,60 @@ class CompiledFeatures:
         return [label for label, *_ in listed]
 
 
-def parse(spec: str) -> tuple[str, str, range]:
-    """The name, the argument text and the offsets of one template."""
-    match = SPEC.fullmatch(spec.strip())
-    if not match:
-        raise ParameterError(
-            f"features: cannot read {quoted(spec)}; a template looks like 'lower[-1..1]' or 'suffix(2-4)'"
-        )
-    name, args = match["name"], match["args"] or ""
-    known = [*WORDS, *SEQUENCES, *FURTHER]
-    if name not in known:
-        raise ParameterError(
-            f"features: there is no template or feature set {quoted(name)}; {meant(name, [*SETS, *known])}"
-        )
-    if name == "steps" and args not in STEPS:
-        raise ParameterError(f"features: steps({args}) is unknown; there are {', '.join(STEPS)}")
-    _check_argument(name, args)
-    if match["low"] is None:
-        return name, args, range(1)
-    if name not in WORDS and name != "vectors":
-        raise ParameterError(f"features: {name} looks at the whole sequence and takes no window")
-    low, high = int(match["low"]), int(match["high"] or match["low"])
-    if max(-low, high) > FARTHEST:
-        raise ParameterError(f"features: the window of {quoted(spec)} reaches farther than {FARTHEST} tokens")
-    if low > high:
-        raise ParameterError(f"features: the window of {quoted(spec)} is empty")
-    return name, args, range(low, high + 1)
+@dataclass(frozen=True)
+class Spec:
+    """One template with its argument and its window, the offsets it looks at."""
 
+    name: str
+    args: str
+    window: range
+    template: Template
 
-def _check_argument(name: str, args: str) -> None:
-    """Refuse an argument of a template that takes none, and none for one that needs it."""
-    if name in ("python", "steps"):
-        return  # these say more about theirs
-    taken = _parameters(name)
-    if args and not taken:
-        raise ParameterError(f"features: {name}({args}): {name} takes no argument")
-    for needed in () if args else (key for key, one in taken.items() if one.default is one.empty):
-        wanted = needed if needed.endswith("s") else f"a {needed}"
-        example = EXAMPLES.get(name.removeprefix("core"), needed.upper())
-        raise ParameterError(f"features: {name}: expected {wanted}, as in {name}({example})")
+    @classmethod
+    def parse(cls, text: str) -> Spec:
+        match = SPEC.fullmatch(text.strip())
+        if not match:
+            problem = f"cannot read {quoted(text)}; a template looks like 'lower[-1..1]' or 'suffix(2-4)'"
+            raise ParameterError(f"features: {problem}")
+        name, args = match["name"], match["args"] or ""
+        known = {**WORDS, **SEQUENCES, **FURTHER}
+        if name not in known:
+            problem = f"there is no template or feature set {quoted(name)}; {meant(name, [*SETS, *known])}"
+            raise ParameterError(f"features: {problem}")
+        if args and not known[name].argument:
+            raise ParameterError(f"features: {name}({args}): {name} takes no argument")
+        if match["low"] is not None and name not in WORDS and name != "vectors":
+            raise ParameterError(f"features: {name} looks at the whole sequence and takes no window")
+        low, high = int(match["low"] or 0), int(match["high"] or match["low"] or 0)
+        if max(-low, high) > FARTHEST:
+            raise ParameterError(f"features: the window of {quoted(text)} reaches farther than {FARTHEST} tokens")
+        if low > high:
+            raise ParameterError(f"features: the window of {quoted(text)} is empty")
+        return cls(name, args, range(low, high + 1), known[name])
 
+    @property
+    def key(self) -> str:
+        return f"{self.name}({self.args})"
 
-def _parameters(name: str) -> Mapping[str, Parameter]:
-    """What a template takes, by name: at most one argument."""
-    makers: dict[str, Callable[..., Any]] = {**WORDS, **SEQUENCES, **TABLES, "vectors": WordVectors.read}
-    return signature(makers[name]).parameters if name in makers else {}
+    @property
+    def label(self) -> str:
+        """What stands in the names of features: the name of a file without its folder and ending."""
+        args = Path(self.args).stem if self.template.argument == "a file" else self.args
+        return f"{self.name}({args})" if args else self.name
+
+    def read(self) -> Any:
+        """What the argument stands for; None if the template has nothing to read."""
+        if self.template.read is None:
+            return None
+        wanted = self.template.argument
+        try:
+            if not wanted:
+                return self.template.read()
+            if self.args:
+                return self.template.read(self.args)
+        except SemistructError:
+            raise
+        except ValueError:
+            pass
+        place = self.key if self.args else self.name
+        raise ParameterError(f"features: {place}: expected {wanted}, as in {self.name}({self.template.example})")

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 from safetensors import SafetensorError, safe_open
 
-from semistruct.corpus import Token
-from semistruct.errors import DataError, quoted
-from semistruct.features.own import LARGEST
-from semistruct.features.words import word_of
-from semistruct.files import reason
+from semistruct.base.errors import DataError, quoted
+from semistruct.base.files import reason
+from semistruct.data.corpus import Token, word_of
+from semistruct.features.sequences import Text
+from semistruct.features.user_features import LARGEST
 
 BLANKS = re.compile(r"[ \t]+")  # not the rarer white space of Unicode, which words hold
 HEADER = re.compile(r"\d+[ \t]+(\d+)\s*")
@@ -53,6 +53,11 @@ class WordVectors:
         word = word_of(token)
         number = self._number.get(word, -1)
         return number if number >= 0 else self._number.get(word.lower(), -1)
+
+    def at(self, text: Text) -> tuple[np.ndarray, np.ndarray]:
+        """(row, matrix): token t of the text has the vector matrix[row[t]], none if row[t] is -1."""
+        rows = np.fromiter(map(self.find, text.distinct), np.int64, len(text.distinct))
+        return rows[text.word], self.matrix
 
     @classmethod
     def read(cls, file: str) -> WordVectors:
@@ -105,11 +110,11 @@ def _from_text(path: str) -> tuple[tuple[str, ...], np.ndarray]:
 
 def _numbers(parts: list[str], width: int, first: int) -> np.ndarray:
     """The numbers at the end of a line; before them is the word, perhaps with blanks in it."""
-    found = np.array([_number(part) for part in parts[1:]])
+    found = [_number(part) for part in parts[1:]]
     if not width or len(found) < width or np.isfinite(found[:-width]).any():
         wanted = f"{width} as on line {first}" if width else "at least one"
         raise ValueError(f"{len(found)} numbers after the word, expected {wanted}")
-    row = found[-width:]
+    row = np.array(found[-width:])
     bad = np.flatnonzero(~(np.abs(row) <= LARGEST))
     if len(bad):
         raise ValueError(f"found {quoted(parts[bad[0] - width])}, expected a finite number")

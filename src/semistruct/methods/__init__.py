@@ -8,13 +8,13 @@ from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
-from semistruct import store
-from semistruct.errors import ParameterError, quoted
-from semistruct.fitting.labeller import METHODS, SequenceLabeller
-from semistruct.looks import Look
-from semistruct.params import check_params
+from semistruct.base.errors import ParameterError, quoted
+from semistruct.data.tokens import WORDS, checked_tokens
+from semistruct.features.text_style import Look
+from semistruct.learning.declarations import check_params
+from semistruct.learning.labeller import METHODS, SequenceLabeller
+from semistruct.model import store
 from semistruct.rules import Rules
-from semistruct.tokens import WORDS, checked_tokens
 
 __all__ = ["METHODS", "SequenceLabeller", "load", "save"]
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
 from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from semistruct import params
-from semistruct.chain.inference import ChainWeights, decode
-from semistruct.errors import ParameterError, quoted
+from semistruct.base import parameters as params
+from semistruct.base.errors import ParameterError, quoted
+from semistruct.base.progress import Watch
+from semistruct.core.chain.inference import ChainWeights, decode
 from semistruct.features import FeatureSet
-from semistruct.fitting.learners import Learner, learn_mixture
-from semistruct.fitting.path import PathMethod
-from semistruct.fitting.runs import Run
-from semistruct.fitting.standing import Line
-from semistruct.fitting.state import State
-from semistruct.fitting.supervised import SupervisedMethod
-from semistruct.fitting.task import Task
-from semistruct.fitting.trust import Trust
+from semistruct.learning.declarations import Line
+from semistruct.learning.fitting import SupervisedMethod
+from semistruct.learning.learners import Learner, learn_mixture
+from semistruct.learning.path import PathMethod
+from semistruct.learning.rounds import Round, Run, State
+from semistruct.learning.task import Task
+from semistruct.learning.trust import Trust
 from semistruct.methods.hmm import HMM
-from semistruct.prediction import best_under
+from semistruct.model.prediction import best_under
 from semistruct.rules import Rule, Rules
-from semistruct.search.best import WIDTH, Found
+from semistruct.rules.search import Found
 
 PENALTY = 9.21  # -log(1e-4)
 
@@ -49,8 +49,6 @@ class CODL(PathMethod):
     gamma : the share of w_0 in the weights
     rounds : of labelling and learning
     penalty : what breaking a rule without a weight costs, in units of the scores (logarithms for an HMM)
-    beam : how many prefixes the search for labellings keeps, but no fewer than k; None for enough to be almost
-        always exact
     others : those of `PathMethod`
 
     Attributes
@@ -73,7 +71,6 @@ class CODL(PathMethod):
         "k": params.at_least_one,
         "gamma": params.share,
         "penalty": params.positive,
-        "beam": params.none | params.at_least_one,
     }
 
     base: SupervisedMethod | None = None
@@ -81,7 +78,6 @@ class CODL(PathMethod):
     gamma: float = 0.1
     rounds: int = 5
     penalty: float = PENALTY
-    beam: int | None = None
 
     @property
     def features(self) -> FeatureSet:  # type: ignore[override]
@@ -90,14 +86,14 @@ class CODL(PathMethod):
 
     @property
     def C(self) -> float | str:  # type: ignore[override]
-        """The learner of the base."""
+        """The C of the base."""
         return self._base.C
 
     @property
     def _base(self) -> SupervisedMethod:
         return HMM() if self.base is None else self.base
 
-    def learner(self, n_labels: int) -> Learner:
+    def learner(self, n_labels: int, watch: Watch | None = None) -> Learner:
         return self._base.unfitted().set_params(n_jobs=self.n_jobs).learner(n_labels)
 
     @classmethod
@@ -114,30 +110,29 @@ class CODL(PathMethod):
     def _stages(self, task: Task) -> list[float]:
         return [float(cycle) for cycle in range(1, self.rounds + 1)]
 
-    def _walk(self, task: Task, run: Run) -> Iterator[State]:
+    def _round(self, task: Task, run: Run) -> Round:
         learner, state, weight = self.learner(len(task.labels)), run.state, task.weight[task.n_fixed :]
         if not state.extra:
             state.extra = {"tokens": state.chain.tokens, "trans": state.chain.trans}
         supervised = ChainWeights(**state.extra)
-        while state.stage < len(run.stages):
-            if state.round == 0:
-                found = self._label(task, state.chain)
-                details = self._compared(task, state, found)
-                state.labels = found.labels[0]
-                run.note("label", self._objective(task, state) - details["penalty"], **details)
-                learned = learn_mixture(learner, task.opened, found.labels, shares(found), self.C_ * weight).chain
-                state.chain = getattr(learner, "blend", blend)(learned, supervised, self.gamma)
-                run.note("learn", self._objective(task, state) - details["penalty"], **details)
-                state.round = 1
-                run.save()
-            yield state
-            state.next_stage()
+
+        def one_round(cycle: float) -> bool:
+            found = self._label(task, state.chain)
+            details = self._compared(task, state, found)
+            state.labels = found.labels[0]
+            run.note("label", self._objective(task, state) - details["penalty"], **details)
+            learned = learn_mixture(learner, task.opened, found.labels, shares(found), self.C_ * weight).chain
+            state.chain = getattr(learner, "blend", blend)(learned, supervised, self.gamma)
+            run.note("learn", self._objective(task, state) - details["penalty"], **details)
+            return False
+
+        return one_round
 
     def _label(self, task: Task, chain: ChainWeights) -> Found:
         """The k best labellings of the open sequences."""
         return best_under(
             task.opened, chain, task.tables,
-            k=self.k, known=task.open_known, width=WIDTH if self.beam is None else self.beam, n_jobs=self.n_jobs,
+            k=self.k, known=task.open_known, n_jobs=self.n_jobs,
         )  # fmt: skip
 
     def _compared(self, task: Task, state: State, found: Found) -> dict[str, Any]:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from semistruct import params
-from semistruct.batch import UNKNOWN
-from semistruct.chain.inference import ChainWeights, decode, decode_k
-from semistruct.fitting.learners import MarginLearner
-from semistruct.fitting.margin import START_TOL, MarginPath
-from semistruct.fitting.runs import Run
-from semistruct.fitting.standing import Line
-from semistruct.fitting.state import State
-from semistruct.fitting.task import Task
+from semistruct.base import parameters as params
+from semistruct.base.progress import Watch
+from semistruct.core.batch import UNKNOWN
+from semistruct.core.chain.inference import ChainWeights, decode, decode_k
+from semistruct.core.lbfgs import minimise
+from semistruct.learning import settings
+from semistruct.learning.declarations import Line
+from semistruct.learning.learners import MarginLearner
+from semistruct.learning.path import MarginPath
+from semistruct.learning.rounds import Round, Run, State
+from semistruct.learning.solvers.working_sets import SmoothObjective, WantedShares, WorkingSets
+from semistruct.learning.task import Task
 from semistruct.rules import Proportion
 from semistruct.rules.events import TokenEvent
-from semistruct.solvers.lbfgs import minimise
-from semistruct.solvers.working_sets import SmoothObjective, WantedShares, WorkingSets, flat, unflat
 
 RELATIVE = (0.01, 0.03, 0.1, 0.3)
 START_ROUNDS = 20  # of growing the working sets of labelled sequences
@@ -76,11 +77,11 @@ class Learning:
         self, chain: ChainWeights, weight: np.ndarray, shares: WantedShares | None, tol: float, max_steps: int
     ) -> tuple[ChainWeights, float, str]:
         """(weights, objective, why it ended) by L-BFGS."""
-        objective, w = self.objective(weight, shares), flat(chain)
+        objective, w = self.objective(weight, shares), chain.flat
         found = minimise(objective, w[objective.columns], max_iterations=max_steps, fall=tol, slope=0.0)
         out = np.zeros_like(w)
         out[objective.columns] = found.x
-        return unflat(out, self.task.batch, chain.n_labels), found.value, found.stop
+        return ChainWeights.of_flat(out, self.task.batch.n_features, chain.n_labels), found.value, found.stop
 
 
 @dataclass(eq=False, repr=False)
@@ -90,7 +91,7 @@ class ContinuousTransductiveSSVM(MarginPath):
         min_w  1/2 ||w||^2 + C sum_i loss(m_i) + C_u { sum_j loss_u(m_j) + balance sum_y (share_y - target_y)^2 }
 
     m_i is the margin of the true labelling over the best other one, less the number of its wrong labels, as in `SSVM`;
-    m_j is that of the best labelling over the runner-up.  Both losses are smooth (`semistruct.solvers.working_sets`),
+    m_j is that of the best labelling over the runner-up.  Both losses are smooth (`learning.solvers.working_sets`),
     so that a gradient method finds w; the labels of the pool are not variables (after Zien, Brefeld and Scheffer,
     ICML 2007).  The labellings that compete are those of working sets, which grow by the strongest rival of a true
     labelling, and by the two best ones of each sequence without labels.  C_u grows along a schedule.
@@ -131,43 +132,40 @@ class ContinuousTransductiveSSVM(MarginPath):
     max_steps: int = 30
     tol: float = 1e-5
 
-    def learner(self, n_labels: int) -> MarginLearner:
-        return replace(super().learner(n_labels), tol=START_TOL)
-
-    def _start_learner(self, n_labels: int) -> MarginLearner:
-        return self.learner(n_labels)
+    def _start_learner(self, n_labels: int, watch: Watch | None = None) -> MarginLearner:
+        return replace(self.learner(n_labels), tol=settings.MARGIN_GAP)
 
     def _stages(self, task: Task) -> list[float]:
         """The C_u per sequence."""
         return self._relative_stages(task, self.schedule)
 
-    def _walk(self, task: Task, run: Run) -> Iterator[State]:
+    def _rounds(self) -> int:
+        return self.rounds
+
+    def _round(self, task: Task, run: Run) -> Round:
         state, learning = run.state, Learning.of(task, run.state, self.n_jobs)
         if not state.extra:
             alone = task.weights_at(self.C_, 0.0)
             state.chain = learning.supervised(state.chain, alone, self.tol, self.max_steps)
-        while state.stage < len(run.stages):
-            C_u = run.stages[state.stage]
+
+        def one_round(C_u: float) -> bool:
             weight, shares = task.weights_at(self.C_, C_u), wanted_shares(task, self.balance * C_u * len(task.free))
-            while state.round < self.rounds and not state.settled:
-                new = learning.grow_free(state.chain) + learning.grow_labelled(state.chain)
-                state.chain, value, stop = learning.learned(state.chain, weight, shares, self.tol, self.max_steps)
-                old, state.labels = state.labels, task.decoded(state.chain, self.n_jobs)
-                sets = learning.sets
-                run.note(
-                    "learn",
-                    value,
-                    self.rounds,
-                    broken=task.n_broken(state.labels, self.n_jobs),
-                    switched=0 if old is None else int(np.sum(state.labels != old)),
-                    labellings=int(np.sum(sets.present)),
-                    stop=stop,
-                )
-                state.extra = {"labels": np.array(sets.labels), "present": np.array(sets.present)}
-                state.round, state.settled = state.round + 1, new == 0
-                run.save()
-            yield state
-            state.next_stage()
+            new = learning.grow_free(state.chain) + learning.grow_labelled(state.chain)
+            state.chain, value, stop = learning.learned(state.chain, weight, shares, self.tol, self.max_steps)
+            old, state.labels = state.labels, task.decoded(state.chain, self.n_jobs)
+            sets = learning.sets
+            run.note(
+                "learn",
+                value,
+                broken=task.n_broken(state.labels, self.n_jobs),
+                switched=0 if old is None else int(np.sum(state.labels != old)),
+                labellings=int(np.sum(sets.present)),
+                stop=stop,
+            )
+            state.extra = {"labels": np.array(sets.labels), "present": np.array(sets.present)}
+            return new == 0
+
+        return one_round
 
 
 def wanted_shares(task: Task, balance: float) -> WantedShares:

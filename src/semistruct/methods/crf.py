@@ -7,12 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from semistruct import params
-from semistruct.fitting.learners import LIKELIHOOD_C, LikelihoodLearner
-from semistruct.fitting.probabilities import Probabilities
-from semistruct.fitting.standing import Line
-from semistruct.fitting.supervised import SupervisedMethod
-from semistruct.progress import Watch
+from semistruct.base import parameters as params
+from semistruct.base.progress import Watch
+from semistruct.learning import settings
+from semistruct.learning.declarations import Line
+from semistruct.learning.fitting import SupervisedMethod
+from semistruct.learning.labeller import Probabilities
+from semistruct.learning.learners import LikelihoodLearner
 
 
 @dataclass(eq=False, repr=False)
@@ -50,10 +51,10 @@ class CRF(Probabilities, SupervisedMethod):
     lines = (Line("CRF, supervised", 20),)
     checks: ClassVar[params.Checks] = {"l1": params.not_negative, "max_iterations": params.at_least_one}
 
-    C: float | str = LIKELIHOOD_C
+    C: float | str = settings.LIKELIHOOD_C
     l1: float = 0.0
     tol: float = 1e-4
-    max_iterations: int = 1000
+    max_iterations: int = settings.MAX_ITERATIONS
     random_state: int | np.random.RandomState | None = 0
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> LikelihoodLearner:

@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from semistruct import params
-from semistruct.batch import SequenceBatch
-from semistruct.chain.inference import ChainWeights, decode
-from semistruct.errors import DataError
+from semistruct.base import parameters as params
+from semistruct.base.errors import DataError
+from semistruct.base.progress import Progress, Watch
+from semistruct.core.batch import SequenceBatch
+from semistruct.core.chain.inference import ChainWeights, decode
 from semistruct.features import FeatureSet
-from semistruct.fitting.learners import COMPLETIONS, Learned, filled
-from semistruct.fitting.probabilities import Probabilities
-from semistruct.fitting.standing import Line
-from semistruct.fitting.supervised import SupervisedMethod
-from semistruct.progress import Progress, Watch
+from semistruct.learning import settings
+from semistruct.learning.declarations import Line
+from semistruct.learning.fitting import SupervisedMethod
+from semistruct.learning.labeller import Probabilities
+from semistruct.learning.learners import Learned, filled
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-SMOOTHING = 0.01
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class CountLearner:
         """In turns, unknown labels are filled in to agree with the known ones, and all are counted."""
         target, history, stop = filled(batch, known), list[Progress](), "max_rounds"
         began = time.perf_counter()
-        for turn in range(COMPLETIONS):
+        for turn in range(settings.COMPLETIONS):
             learned = self.learn_mixture(batch, target[None], np.ones((len(batch), 1)), weight)
             better = decode(batch, learned.chain, known=known, n_jobs=self.n_jobs)[0]
             details, seconds = {"switched": int(np.sum(better != target))}, time.perf_counter() - began
@@ -200,7 +199,7 @@ class HMM(Probabilities, SupervisedMethod):
     C = 1.0
     random_state = 0
 
-    smoothing: float = SMOOTHING
+    smoothing: float = 0.01
     features: FeatureSet = field(default="hmm", kw_only=True)
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> CountLearner:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from semistruct import params
-from semistruct.errors import DataError, ParameterError, quoted
-from semistruct.params import Estimator, check_is_fitted, check_params, seed_from
-from semistruct.progress import Place, Progress
-from semistruct.solvers.class_counts import first_labels, swapped, whole_counts
-from semistruct.solvers.multiclass import hinge, solve_classes
+from semistruct.base import parameters as params
+from semistruct.base.errors import DataError, ParameterError, quoted
+from semistruct.base.parameters import Estimator, check_is_fitted, seed_from
+from semistruct.base.progress import Place, Progress
+from semistruct.learning.declarations import check_params
+from semistruct.learning.solvers.multiclass import first_labels, hinge, solve_classes, swapped, whole_counts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -31,7 +31,7 @@ class TransductiveSVM(Estimator):
         H(x, y) = max_c [ cost(y, c) + w_c.x ] - w_y.x
 
     over W and labels y_j of the pool with given class counts (after Keerthi, Sundararajan and Shevade,
-    2012).  In turns the y_j are found by swapping labels of pairs (`semistruct.solvers.class_counts`) and W by a dual
+    2012).  In turns the y_j are found by swapping labels of pairs (`learning.solvers.multiclass`) and W by a dual
     method, while C_u grows along a schedule.
 
     Parameters
@@ -39,9 +39,7 @@ class TransductiveSVM(Estimator):
     C : weight of the losses of labelled examples
     schedule : growing weights of the whole pool, relative to the weight of all labelled examples
     class_counts : mapping of classes to their numbers (or shares) in the pool; None: the shares among the labels
-    loss : "zero-one", or "hierarchical": costs are those of `tree`
-    tree : costs (K, K) of a class (row, in sorted order) predicted as another, or a mapping of nodes to their parents,
-        in which classes are leaves: a cost is then half the number of steps from leaf to leaf, 1 for siblings
+    costs : (K, K), of a class (row, in sorted order) predicted as another; None: 1 for each mistake
     fit_intercept : learn a constant for each class, as if each example had one more feature of value 1
     rounds : of swapping and learning for each weight; stops early when the labels no longer change
     tol : the relative duality gap to reach
@@ -58,15 +56,13 @@ class TransductiveSVM(Estimator):
         "C": params.positive,
         "schedule": params.growing,
         "class_counts": params.none | params.Check("a mapping", lambda value: isinstance(value, Mapping)),
-        "loss": params.the_word("zero-one") | params.the_word("hierarchical"),
         "fit_intercept": params.yes_or_no,
     }
 
     C: float = 1.0
     schedule: Sequence[float] = RELATIVE
     class_counts: Mapping[Any, float] | None = None
-    loss: str = "zero-one"
-    tree: Any = None
+    costs: Any = None
     fit_intercept: bool = True
     rounds: int = 5
     tol: float = 0.01
@@ -184,38 +180,12 @@ class TransductiveSVM(Estimator):
 
     def _costs(self) -> np.ndarray:
         K = len(self.classes_)
-        if self.loss == "zero-one":
+        if self.costs is None:
             return 1.0 - np.eye(K)
-        if self.tree is None:
-            raise ParameterError("TransductiveSVM(loss='hierarchical') needs a tree")
-        if isinstance(self.tree, Mapping):
-            return tree_costs(self.tree, self.classes_.tolist())
-        cost = np.asarray(self.tree, float)
+        cost = np.asarray(self.costs, float)
         if cost.shape != (K, K) or not np.isfinite(cost).all() or (cost < 0).any() or np.diag(cost).any():
-            raise ParameterError(f"tree: costs must be a ({K}, {K}) matrix of numbers >= 0 with zeros on the diagonal")
+            raise ParameterError(f"costs must be a ({K}, {K}) matrix of numbers >= 0 with zeros on the diagonal")
         return cost
-
-
-def tree_costs(parents: Mapping[Any, Any], classes: Sequence[Any]) -> np.ndarray:
-    """(K, K): half the number of steps between the classes in the tree; the root has no parent, or None."""
-
-    def upwards(node: Any) -> list[Any]:
-        way = [node]
-        while parents.get(way[-1]) is not None:
-            way.append(parents[way[-1]])
-            if len(way) > len(parents) + 1:
-                raise ParameterError(f"tree: {quoted(node)} is its own ancestor")
-        return way
-
-    absent = next((c for c in classes if c not in parents), None)
-    if absent is not None:
-        raise ParameterError(f"tree: no parent for the class {quoted(absent)}")
-    ways = [upwards(c) for c in classes]
-    if len({way[-1] for way in ways}) > 1:
-        raise ParameterError(f"tree: {quoted(ways[0][0])} and others have no common root")
-    common = [[len(set(a) & set(b)) for b in ways] for a in ways]
-    depth = np.array([len(way) for way in ways])
-    return (depth[:, None] + depth[None, :]) / 2 - np.array(common, float)
 
 
 def _stacked(parts: list[Any], across: bool = False) -> csr_array:

@@ -7,14 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from semistruct import params
-from semistruct.fitting.learners import MARGIN_C, MarginLearner
-from semistruct.fitting.standing import Line
-from semistruct.fitting.supervised import SupervisedMethod
-from semistruct.params import seed_from
-from semistruct.progress import Watch
-
-BRIEF_GAP, BRIEF_PASSES = 0.2, 10  # for held-out models, at least so many passes, which make them forget their start
+from semistruct.base import parameters as params
+from semistruct.base.parameters import seed_from
+from semistruct.base.progress import Watch
+from semistruct.learning import settings
+from semistruct.learning.declarations import Line
+from semistruct.learning.fitting import SupervisedMethod
+from semistruct.learning.learners import MarginLearner
 
 
 @dataclass(eq=False, repr=False)
@@ -48,17 +47,18 @@ class SSVM(SupervisedMethod):
     """
 
     name = "ssvm"
-    ranks = True
+    ranks: ClassVar[bool] = True
     lines = (Line("SSVM, supervised", 30),)
     checks: ClassVar[params.Checks] = {"max_passes": params.at_least_one}
 
-    C: float | str = MARGIN_C
+    C: float | str = settings.MARGIN_C
     tol: float = 0.05
-    max_passes: int = 1000
+    max_passes: int = settings.MAX_ITERATIONS
     random_state: int | np.random.RandomState | None = 0
 
     def learner(self, n_labels: int, watch: Watch | None = None) -> MarginLearner:
         return MarginLearner(n_labels, self.tol, self.max_passes, seed_from(self.random_state), self.n_jobs, watch)
 
-    def brief_learner(self, n_labels: int) -> MarginLearner:
-        return replace(self.learner(n_labels), tol=max(self.tol, BRIEF_GAP), min_passes=BRIEF_PASSES)
+    def _brief_learner(self, n_labels: int) -> MarginLearner:
+        tol = max(self.tol, settings.BRIEF_GAP)
+        return replace(self.learner(n_labels), tol=tol, min_passes=settings.BRIEF_PASSES)

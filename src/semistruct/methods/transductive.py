@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from semistruct import params
-from semistruct.batch import UNKNOWN
-from semistruct.bits.places import Bits, kind_of_bits
-from semistruct.bits.rule_hinge import RuleWorkbench
-from semistruct.chain.inference import ChainWeights, decode
-from semistruct.features import FeatureSet
-from semistruct.fitting.margin import MarginPath
-from semistruct.fitting.runs import Run
-from semistruct.fitting.standing import Line
-from semistruct.fitting.state import State
-from semistruct.fitting.task import Task
+from semistruct.base import parameters as params
+from semistruct.core.batch import UNKNOWN
+from semistruct.core.chain.inference import ChainWeights, decode
+from semistruct.learning import settings
+from semistruct.learning.declarations import Line
+from semistruct.learning.path import MarginPath
+from semistruct.learning.rounds import Round, Run
+from semistruct.learning.solvers.rule_hinge import RuleWorkbench
+from semistruct.learning.solvers.sdm import DualState, Problem
+from semistruct.learning.task import Task
 from semistruct.rules import Rule
-from semistruct.solvers.sdm import DualState, Problem
-
-SMALL_DROP = 1e-3  # the relative decrease of the objective at which the outer loop ends
+from semistruct.rules.indicators import Bits, kind_of_bits
 
 
 @dataclass(eq=False, repr=False)
@@ -38,21 +35,19 @@ class TransductiveSSVM(MarginPath):
     it there, and one bit for all rules about blocks together.  The term in braces is an upper bound of
     |v_j - 1|_1 + mu/2 ||phi_j(y*) - v_j||^2  for the prediction y* (Yu, AISTATS 2012).  It is a difference of convex
     functions: in turns the labelling ybar_j of the second maximum is found, guided by the rules, and the convex problem
-    in which it stands for that maximum is solved (`semistruct.bits.rule_hinge`, which eliminates v).  The objective
+    in which it stands for that maximum is solved (`learning.solvers.rule_hinge`, which eliminates v).  The objective
     never rises.
 
     Bits come from instance rules that forbid labels of single tokens or steps (words, pattern, starts_with, ends_with,
     change_only_on, follows, never_follows); at_most_once, exactly_once, present and the count of blocks make the one
-    bit for blocks.  All bits count equally: weights of rules matter in prediction only.  Other rules are refused.
+    bit for blocks.  All bits count equally: weights of rules matter in prediction only.  Other rules are set aside,
+    with a warning, and obeyed in prediction.
     Partly labelled sequences count as labelled ones, their unknown labels filled in as by `SSVM`.
 
     Parameters
     ----------
     C_u : weight of the whole pool, relative to that of all labelled data:  c = C_u C n / m
     mu : how much the bits of predictions are to agree with v; up to mu = 1 all v are 1
-    rule_features : also learn steps after punctuation apart from others (the template steps(punctuation)), as the
-        published "I" does.  Its other feature, whether the rules about blocks hold, is what `predict` adds to the
-        score, with the weight that is best on dev data.
     rounds : the largest number of turns; stops early when the objective no longer changes
     others : those of `MarginPath`
 
@@ -64,13 +59,13 @@ class TransductiveSSVM(MarginPath):
 
     name = "transductive"
     lines = (Line("transductive SSVM", 100),)
+    settles_all: ClassVar[bool] = True
     axis = "iteration"
     axis_text = "turn of guiding and learning"
-    checks: ClassVar[params.Checks] = {"C_u": params.positive, "mu": params.positive, "rule_features": params.yes_or_no}
+    checks: ClassVar[params.Checks] = {"C_u": params.positive, "mu": params.positive}
 
     C_u: float = 1.0
     mu: float = 4.0
-    rule_features: bool = False
     rounds: int = 10
     tol: float = 0.02
 
@@ -78,43 +73,35 @@ class TransductiveSSVM(MarginPath):
     def usable(cls, rule: Rule, labels: Sequence[str]) -> Rule | None:
         return rule if kind_of_bits(rule, labels) else None
 
-    def _templates(self) -> FeatureSet:
-        if not self.rule_features:
-            return self.features
-        return [*([self.features] if isinstance(self.features, str) else self.features), "steps(punctuation)"]
-
     def _check_task(self, task: Task) -> None:
         _bits(task)
 
     def _stages(self, task: Task) -> list[float]:
         return [float(k) for k in range(1, self.rounds + 1)]
 
-    def _walk(self, task: Task, run: Run) -> Iterator[State]:
+    def _round(self, task: Task, run: Run) -> Round:
         state, bits, learner = run.state, _bits(task), self.learner(len(task.labels))
         weight = task.weights_at(self.C_, *self._relative_stages(task, [self.C_u]))
         objective = Objective(task, bits, weight, self.mu, self.n_jobs)
-        while state.stage < len(run.stages):
-            if state.round == 0:
-                v = state.extra.pop("v", np.ones(bits.n))
-                target, before = objective.guide(state.chain, v, state.labels)
-                details = objective.compared(target, state.labels)
-                state.labels = target[task.first_open :]
-                run.note("guide", before, **details)
-                new = v.copy()
-                bench = partial(RuleWorkbench, bits=bits, mu=self.mu, v=new)
-                start = DualState.from_arrays(state.extra)
-                solution = learner.solve(objective.problem(target), start=start, bench=bench)
-                if solution.objective <= before:
-                    state.chain, v = solution.chain, new
-                after = min(solution.objective, before)
-                run.note("learn", after, gap=solution.gap, **details)
-                state.extra = {**solution.state.arrays(), "v": v}
-                state.round, state.settled = 1, before - after <= SMALL_DROP * before
-                run.save()
-            yield state
-            if state.settled:
-                break
-            state.next_stage()
+
+        def one_round(turn: float) -> bool:
+            v = state.extra.pop("v", np.ones(bits.n))
+            target, before = objective.guide(state.chain, v, state.labels)
+            details = objective.compared(target, state.labels)
+            state.labels = target[task.first_open :]
+            run.note("guide", before, **details)
+            new = v.copy()
+            bench = partial(RuleWorkbench, bits=bits, mu=self.mu, v=new)
+            start = DualState.from_arrays(state.extra)
+            solution = learner.solve(objective.problem(target), start=start, bench=bench)
+            if solution.objective <= before:
+                state.chain, v = solution.chain, new
+            after = min(solution.objective, before)
+            run.note("learn", after, gap=solution.gap, **details)
+            state.extra = {**solution.state.arrays(), "v": v}
+            return before - after <= settings.ROUGH_FALL * before
+
+        return one_round
 
 
 def _bits(task: Task) -> Bits:

@@ -2,18 +2,22 @@
 
 from semistruct.rules.base import Rule
 from semistruct.rules.conditions import If
-from semistruct.rules.label_sets import AllExcept
+from semistruct.rules.lists import read_words
 from semistruct.rules.ruleset import Rules
+from semistruct.rules.values import AllExcept
 from semistruct.rules.vocabulary.amounts import Count, Proportion
-from semistruct.rules.vocabulary.blocks import AtMostOnce, ExactlyOnce, MaxLength, MinLength, Present
-from semistruct.rules.vocabulary.edges import BlockEndsWith, BlockStartsWith, ChangeAfter
-from semistruct.rules.vocabulary.ends import EndsWith, StartsWith
-from semistruct.rules.vocabulary.fields import Agree, Differ
-from semistruct.rules.vocabulary.function import Function
-from semistruct.rules.vocabulary.order import ChangeOnlyOn, Follows, NeverFollows, Order
-from semistruct.rules.vocabulary.voting import Votes
-from semistruct.rules.vocabulary.words import Pattern, Words
-from semistruct.rules.word_lists import read_words
+from semistruct.rules.vocabulary.blocks import AtMostOnce, ExactlyOnce, MaxLength, MinLength, Order, Present
+from semistruct.rules.vocabulary.measured import Agree, Differ, Function
+from semistruct.rules.vocabulary.steps import (
+    BlockEndsWith,
+    BlockStartsWith,
+    ChangeAfter,
+    ChangeOnlyOn,
+    Follows,
+    NeverFollows,
+)
+from semistruct.rules.vocabulary.tokens import EndsWith, Pattern, StartsWith, Words
+from semistruct.rules.vocabulary.votes import Votes
 
 __all__ = [
     "Agree", "AllExcept", "AtMostOnce", "BlockEndsWith", "BlockStartsWith", "ChangeAfter", "ChangeOnlyOn", "Count",

@@ -1,31 +1,25 @@
-"""What all rules share: terms, weights, levels, and the kinds of values they may hold."""
+"""What all rules share: their terms, weights and levels, and messages about wrong entries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import wraps
 from typing import Annotated, Any, ClassVar, Literal, Self, get_args, get_origin
 
 import regex
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from semistruct.errors import ParameterError, meant, nearest, quoted
-from semistruct.patterns import compiled
+from semistruct.base.errors import ParameterError, meant, quoted
 from semistruct.rules.conditions import If
-from semistruct.rules.label_sets import Labels as Labels
-from semistruct.rules.label_sets import as_list, named
-from semistruct.rules.terms import Term as Term
-from semistruct.rules.word_lists import Pattern_ as Pattern_
-from semistruct.rules.words import CLASSES
+from semistruct.rules.events import Term
+from semistruct.rules.values import Level, ShareRange, Unit, named
 
 HARD = 1e6
 """The weight of a hard rule, a thousand times that of others."""
 
 OPEN_WEIGHT = 1000.0
-"""The weight of a rule where none was given, more than any score; for its weight in prediction see `fitting.trust`."""
-
-LARGEST = 1_000_000
-"""The largest number of blocks or tokens that a rule may ask for."""
+"""The weight of a rule where none was given, more than any score; for its weight in prediction see `learning.trust`."""
 
 PLAIN = {
     r", (unable to parse string as|got) .*": "",
@@ -49,35 +43,37 @@ class EntryError(ParameterError):
         self.path = path
 
 
-def _no_slip(mark: str) -> str:
-    """Refuse a single word that is almost the name of a class: it is a typing error rather than a pattern."""
-    if mark not in CLASSES and regex.fullmatch(r"[\w-]+", mark) and (near := nearest(mark, CLASSES)):
-        raise ValueError(f"unknown mark {quoted(mark)}; did you mean {quoted(near)}? (as a pattern, write '({mark})')")
-    return mark
+@dataclass(frozen=True)
+class Suggesting:
+    """How rules of a kind are suggested.
+
+    habit     the rule is about how texts are built and how people label: less evidence is enough
+    safe      it may be used where nothing will tell whether it helps
+    numerous  there are many such rules: only those that the model does not yet obey are suggested
+    by_words  what a sure model says of the words in the pool is evidence, too
+    joined    the entry of which rules that are otherwise the same become one
+    turn      when candidates of the kind are made: first those that others may follow from
+    """
+
+    habit: bool = False
+    safe: bool = False
+    numerous: bool = False
+    by_words: bool = False
+    joined: str | None = None
+    turn: int = 0
 
 
-def _compiles(pattern: str) -> str:
-    compiled(pattern)
-    return pattern
+@dataclass(frozen=True)
+class Candidate:
+    """A rule that was made from examples, and what its evidence has to make allowance for (`Examples.evidence`).
 
+    What a rule allows is what was seen.  What was seen in one sequence only is a surprise: another sequence may bring
+    another one.
+    """
 
-def _in_order(bounds: tuple[float | None, float | None]) -> tuple[float | None, float | None]:
-    low, high = bounds
-    if low is None and high is None:
-        raise ValueError("a range needs a bound")
-    if low is not None and high is not None and low > high:
-        raise ValueError(f"the range [{low:g}, {high:g}] is empty")
-    return bounds
-
-
-Mark = Annotated[str, AfterValidator(_no_slip), AfterValidator(_compiles)]
-Marks = Annotated[tuple[Mark, ...], BeforeValidator(as_list), Field(min_length=1)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Amount = Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)]
-ShareRange = Share | Annotated[tuple[Share | None, Share | None], AfterValidator(_in_order)]
-AmountRange = Amount | Annotated[tuple[Amount | None, Amount | None], AfterValidator(_in_order)]
-Level = Literal["instance", "corpus"]
-Unit = Literal["fraction", "percent"]
+    rule: Rule
+    surprises: int = 0
+    weakest: int | None = None
 
 
 VOCABULARY: dict[str, type[Rule]] = {}
@@ -92,12 +88,18 @@ class Rule(BaseModel):
     penalty  "absolute" or "square" in the size of the violation
     name     for messages and reports; default: the rule in words
     if_      the condition under which an instance rule holds: see `If`; `if` in files
+
+    A class has a `key`, its name in files (unless `in_files` is False), and the `levels` that the rule can have.  It is
+    `of_sequences` if its cases in labelled data are whole sequences rather than the places of its event.  `suggesting`
+    says how such rules are suggested.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, populate_by_name=True)
     key: ClassVar[str]
     in_files: ClassVar[bool] = True
     levels: ClassVar[tuple[Level, ...]] = ("instance",)
+    of_sequences: ClassVar[bool] = False
+    suggesting: ClassVar[Suggesting] = Suggesting()
 
     weight: Annotated[float, Field(gt=0, le=HARD, allow_inf_nan=False)] | Literal["hard"] = OPEN_WEIGHT
     level: Level = "instance"
@@ -126,6 +128,11 @@ class Rule(BaseModel):
             VOCABULARY[cls.key] = cls
         if "terms" in vars(cls):
             cls.terms = _conditional(cls.terms)  # type: ignore[method-assign,assignment]
+
+    @classmethod
+    def made(cls, value: Any, **entries: Any) -> Self:
+        """The rule with this value and further entries, as in a file."""
+        return cls(**{cls.key: value, **entries})
 
     @classmethod
     def of_data(cls, entries: Mapping[str, Any]) -> Self:
@@ -190,6 +197,23 @@ class Rule(BaseModel):
         """The labels that the rule and its condition name."""
         return self.mentioned() | (set() if self.if_ is None else self.if_.mentioned())
 
+    def concerns(self, labels: Sequence[str]) -> bool:
+        """Whether a sequence with these labels is a case of the rule; for rules whose cases are whole sequences."""
+        return True
+
+    @classmethod
+    def candidates(cls, examples: Any) -> Iterable[Candidate]:
+        """Rules of this kind that examples (`evidence.Examples`) may speak for; none, if the kind is not suggested."""
+        return ()
+
+    def is_shown_by(self, labels: Sequence[str]) -> bool:
+        """Whether a sequence with these labels says something for or against the rule where rules are suggested."""
+        return True
+
+    @property
+    def is_habit(self) -> bool:
+        return self.suggesting.habit
+
     def expanded(self, labels: Iterable[str] | None) -> Sequence[Rule]:
         """The rules that it stands for, given the labels if these are declared."""
         return [self]
@@ -235,10 +259,6 @@ def unknown_label(label: str, labels: Sequence[str]) -> str:
     """The message for an unknown label, with the one that was probably meant."""
     hint = "(a label without examples can be declared under `labels`)"
     return f"unknown label {quoted(label)}; {meant(label, labels)} {hint}"
-
-
-def weight_text(weight: float | str) -> str:
-    return weight if isinstance(weight, str) else f"{weight:g}"
 
 
 def explain(err: ValidationError, key: str = "") -> tuple[str, tuple[int | str, ...]]:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from functools import cached_property
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from semistruct.batch import starts
-from semistruct.errors import DataError
-from semistruct.features.encoder import form_of
-from semistruct.features.words import word_of
-from semistruct.rules.events import Event
-from semistruct.rules.records import ENTRY, NO_MARK, Events
-from semistruct.rules.words import PhraseTest, RunTest, WordIndex, WordTest
+from semistruct.core.batch import starts
+from semistruct.rules.words import Texts
 
 ANY_LENGTH = 2**31 - 1
 BITS = 62  # tests per number when sets of tests are compared
 PLACES = 1 << 20  # whose sets of tests are compared at once; a multiple of 8
+
+
+NO_MARK = -1  # of a label whose occurrence no rule needs to remember
+
+ENTRY = np.dtype([("term", "i8"), ("least", "i8"), ("most", "i8"), ("mark", "i8")])
+"""An event of a term in a cell: `Entry` in `core/events.hpp`."""
+
+
+class Events(NamedTuple):
+    """What happens where, by cells: `Events` in `core/events.hpp`."""
+
+    token_class: np.ndarray
+    step_class: np.ndarray
+    first_step: int
+    ptr: np.ndarray
+    entry: np.ndarray
+    mark: np.ndarray
 
 
 class _Test(NamedTuple):
@@ -35,86 +45,34 @@ class _Test(NamedTuple):
         return cls(term, mask, None if where is None else np.packbits(where))
 
 
-class Builder:
-    """Collects the events of terms, see `events.Entries`."""
+class Builder(Texts):
+    """Collects the events of terms in sequences X, of N tokens in all, with Y labels.
+
+    labels   the names of the labels, in the order of their numbers
+    entered  how many times something was entered
+    """
 
     def __init__(self, X: Sequence[Any], labels: tuple[str, ...]) -> None:
-        self.X, self.labels = X, labels
-        lengths = np.array([len(x) for x in X], np.int64)
-        if not lengths.all():
-            raise DataError(f"sequence {int(np.argmin(lengths))} has no tokens")
-        self.offsets = starts(lengths)
-        self.first = np.zeros(self.offsets[-1], bool)
-        self.first[self.offsets[:-1]] = True
-        self.last = np.roll(self.first, -1)
+        super().__init__(X)
+        self.labels = labels
         self._only: np.ndarray | None = None
         self._tokens: list[_Test] = []
         self._steps: list[_Test] = []
         self._lengths: list[tuple[int, int, int, int]] = []  # label, term, least, most
         self._orders: list[tuple[int, int, int]] = []  # first label, term, label that came before
 
-    def enter(self, event: Event, k: int) -> None:
-        """Term k counts this event, which must say how: one that the kernels never see would cost nothing."""
-        before = self._size()
-        event.enter(self, k)
-        if self._size() == before:
-            raise TypeError(f"a {type(event).__name__} enters nothing, so it would never be counted")
-
-    def _size(self) -> int:
+    @property
+    def entered(self) -> int:
         return len(self._tokens) + len(self._steps) + len(self._lengths) + len(self._orders)
 
-    @cached_property
-    def _words(self) -> tuple[WordIndex, np.ndarray]:
-        """The distinct words, and the number of the word of each token (N,)."""
-        if form_of(self.X) != "tokens":
-            hint = "give each token as (word, features)"
-            raise DataError(f"rules about words need tokens, but this data holds {form_of(self.X)}; {hint}")
-        words = list(map(word_of, chain.from_iterable(self.X)))
-        codes = {word: i for i, word in enumerate(dict.fromkeys(words))}
-        return WordIndex(codes), np.fromiter(map(codes.__getitem__, words), np.int32, len(words))
+    def mask(self, labels: Iterable[str]) -> np.ndarray:
+        """(Y,): which of all labels these are."""
+        wanted = set(labels)
+        return np.array([label in wanted for label in self.labels])
 
-    def passes(self, test: WordTest) -> np.ndarray:
-        """(N,): the tokens whose word passes."""
-        return self._passed(test)[self._words[1]]
-
-    def _passed(self, test: WordTest) -> np.ndarray:
-        """(n_words,): the distinct words that pass."""
-        words, _ = self._words
-        passed = np.zeros(len(words.number), bool)
-        passed[words.passing(test)] = True
-        return passed
-
-    def _ends(self, tokens: np.ndarray) -> np.ndarray:
-        """Where the sequences of these tokens end."""
-        return self.offsets[np.searchsorted(self.offsets, tokens, "right")]
-
-    def runs(self, test: PhraseTest | RunTest) -> tuple[np.ndarray, np.ndarray]:
-        """The first tokens, and those after the last, of all runs of words that pass."""
-        begin = np.flatnonzero(self.passes(test.head))
-        if isinstance(test, RunTest):
-            found = [self._following(begin, test.tests)]
-        else:
-            words, code = self._words
-            order = np.argsort(code[begin], kind="stable")
-            by_head = np.split(begin[order], np.flatnonzero(np.diff(code[begin][order])) + 1)
-            spelling = list(words.number)
-            found = [
-                self._following(same, tests)
-                for same in by_head
-                if len(same)
-                for tests in test.tests(spelling[code[same[0]]])
-            ]
-        nothing = np.zeros(0, np.int64)
-        start, end = (np.concatenate(part) for part in zip((nothing, nothing), *found, strict=True))
-        return start, end
-
-    def _following(self, begin: np.ndarray, tests: tuple[WordTest, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """The runs that begin at these tokens, whose words pass the tests after the first."""
-        begin = begin[begin + len(tests) <= self._ends(begin)]
-        _, code = self._words
-        for k, test in enumerate(tests[1:] if len(begin) else (), 1):
-            begin = begin[self._passed(test)[code[begin + k]]]
-        return begin, begin + len(tests)
+    def pairs(self, counts: Callable[[str | None, str], bool]) -> np.ndarray:
+        """(Y + 1, Y): the steps from label y to z that count; y is None at the first token of a sequence."""
+        return np.array([[counts(y, z) for z in self.labels] for y in (*self.labels, None)])
 
     def within(self, where: np.ndarray) -> Builder:
         """The same builder, for which only what happens at the tokens `where` (N,) counts."""
@@ -126,17 +84,24 @@ class Builder:
         return where if self._only is None else self._only if where is None else self._only & where
 
     def at_tokens(self, k: int, having: np.ndarray, where: np.ndarray | None = None) -> None:
+        """Term k counts the tokens `where` (N,), everywhere if not given, that have a label of having (Y,)."""
         self._tokens.append(_Test.of(k, having, self._also(where)))
 
     def at_steps(self, k: int, pairs: np.ndarray, where: np.ndarray | None = None) -> None:
+        """Term k counts the steps into tokens `where` from label y to z with pairs[y, z]; pairs (Y + 1, Y).
+
+        The last row of pairs is for the first token of a sequence, which comes after no label.
+        """
         self._steps.append(_Test.of(k, pairs, self._also(where)))
 
-    def of_lengths(self, k: int, having: np.ndarray, least: int, most: int | None) -> None:
+    def at_lengths(self, k: int, having: np.ndarray, least: int, most: int | None) -> None:
+        """Term k counts the blocks of labels having (Y,) that are shorter than least or longer than most."""
         longest = ANY_LENGTH if most is None else most
         self._lengths += [(int(y), k, least, longest) for y in np.flatnonzero(having)]
 
-    def of_order(self, k: int, first: str, then: str) -> None:
-        self._orders.append((self.labels.index(first), k, self.labels.index(then)))
+    def at_starts_after(self, k: int, label: str, earlier: str) -> None:
+        """Term k counts the blocks of a label that begin after a token, however far away, that has another label."""
+        self._orders.append((self.labels.index(label), k, self.labels.index(earlier)))
 
     def events(self, n_terms: int) -> tuple[Events, np.ndarray, np.ndarray]:
         """(Events, token_tests, step_tests of RuleTables)."""

@@ -2,7 +2,7 @@
 
 The data speaks
 
-    at instance level  for a rule, or says that it is loose or false, as training would judge (`credibility`); it
+    at instance level  for a rule, or says that it is loose or false, as training would judge (`evidence`); it
                        also speaks against a rule that is hard if one case does not obey
     at corpus level    against a rule if a value lies outside its range by more than 5 points (5% of a bound above
                        one) and by more than two standard errors
@@ -11,20 +11,18 @@ The data speaks
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from math import inf, isfinite, sqrt
 from typing import Any
 
-from semistruct.errors import DataError
+from semistruct.base.errors import DataError
 from semistruct.features.encoder import form_of
 from semistruct.features.words import word_of
-from semistruct.rules.base import Rule, Term
-from semistruct.rules.cases import CaseCounter, Cases, Labelled, count
+from semistruct.rules.base import Rule
 from semistruct.rules.contradictions import Contradiction, contradictions
-from semistruct.rules.credibility import Credibility
-from semistruct.rules.ruleset import Rules, corpus_value, value
-from semistruct.rules.vocabulary.amounts import Count, Proportion
-from semistruct.rules.vocabulary.function import Measured
+from semistruct.rules.events import Term
+from semistruct.rules.evidence import CaseCounter, Cases, Credibility, Labelled, count
+from semistruct.rules.ruleset import Rules
 
 POINTS, ERRORS = 0.05, 2.0
 AROUND = 4  # tokens shown on either side of a counter-example
@@ -117,7 +115,7 @@ def check_rules(
             breaking.update(i for i, case in cases.items() if case.broken)
     return CheckedRules(
         rules=found,
-        contradictions=contradictions(rules, [example.tokens for example in data], labels, counter.where),
+        contradictions=contradictions(rules, [example.tokens for example in data], labels, counter.texts),
         sequences=len(data),
         skipped=len(X) - len(data),
         obeying=len(data) - len(breaking),
@@ -142,13 +140,13 @@ def _judged(rule: Rule, terms: list[Term], data: list[Labelled], cases: dict[int
     measures: list[Measure] = []
     if rule.level == "corpus":
         X, y = [example.tokens for example in data], [example.labels for example in data]
-        values = [corpus_value(rule, term, X, y) for term in terms]
+        values = [term.corpus_value(X, y) for term in terms]
         measures = [
             Measure(term.text, v, _finite(term.low), _finite(term.high)) for term, v in zip(terms, values, strict=True)
         ]
-        far = [_too_far(rule, term, v, data) for term, v in zip(terms, values, strict=True)]
+        far = [_too_far(term, v, data) for term, v in zip(terms, values, strict=True)]
         verdict = "far" if any(far) else "true"
-        if isinstance(rule, Proportion | Count | Measured):
+        if rule.of_sequences:
             applies, obeys = len(far), len(far) - sum(far)
     elif rule.weight == "hard" and obeys < applies:
         verdict = "broken"
@@ -168,26 +166,21 @@ def _judged(rule: Rule, terms: list[Term], data: list[Labelled], cases: dict[int
     )
 
 
-def _too_far(rule: Rule, term: Term, measured: float, data: list[Labelled]) -> bool:
+def _too_far(term: Term, measured: float, data: list[Labelled]) -> bool:
     """Whether a value is so far from its range that chance does not explain it."""
     distance = max(term.low - measured, measured - term.high)
     bound = term.low if measured < term.low else term.high
-    return distance > POINTS * max(1.0, abs(bound)) and distance > ERRORS * _standard_error(rule, term, measured, data)
+    return distance > POINTS * max(1.0, abs(bound)) and distance > ERRORS * _standard_error(term, measured, data)
 
 
-def _standard_error(rule: Rule, term: Term, ratio: float, data: list[Labelled]) -> float:
+def _standard_error(term: Term, ratio: float, data: list[Labelled]) -> float:
     """The standard error of a ratio of two sums over sequences, from how much each sequence deviates from it."""
-
-    def size(example: Labelled) -> int:
-        if term.per is None or term.per == "sequences":
-            return 1
-        return len(example.tokens) if term.per == "tokens" else len(term.per.places(example.tokens, example.labels))
-
-    n, total, counted = len(data), sum(map(size, data)), replace(term, per=None)
-    if n < 2 or not total:
+    sizes = [term.size(example.tokens, example.labels) for example in data]
+    if len(data) < 2 or not sum(sizes):
         return inf
-    departures = [value(rule, counted, e.tokens, e.labels, e.where) - ratio * size(e) for e in data]
-    return sqrt(n / (n - 1) * sum(d * d for d in departures)) / total
+    counts = [term.event.number(example.tokens, example.labels, example.where) for example in data]
+    departures = [count - ratio * size for count, size in zip(counts, sizes, strict=True)]
+    return sqrt(len(data) / (len(data) - 1) * sum(d * d for d in departures)) / sum(sizes)
 
 
 def _finite(bound: float) -> float | None:

@@ -16,13 +16,11 @@ from typing import Any, Self
 import numpy as np
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from semistruct.errors import meant, quoted
-from semistruct.rules.events import Entries, Event, TokenEvent
-from semistruct.rules.label_sets import Labels
-from semistruct.rules.terms import Term
-from semistruct.rules.word_lists import Patterns, WordList
-from semistruct.rules.wording import any_of, words_text
-from semistruct.rules.words import Wanted, wanted_patterns, wanted_words
+from semistruct.base.errors import meant, quoted
+from semistruct.rules.building import Builder
+from semistruct.rules.events import Event, Term, TokenEvent
+from semistruct.rules.values import Labels, Patterns, WordList, any_of, pattern_text, words_text
+from semistruct.rules.words import Texts, Wanted, wanted_patterns, wanted_words
 
 
 @dataclass(frozen=True)
@@ -38,13 +36,14 @@ class TextTest:
 
         return all(map(found, self.has)) and not any(map(found, self.lacks))
 
-    def where(self, entries: Entries) -> np.ndarray:
+    def where(self, texts: Texts) -> np.ndarray:
         """(N,): the tokens of the sequences that pass."""
-        begin = np.flatnonzero(entries.first)
-        passing = np.ones(len(begin), bool)
+        passing = np.ones(len(texts.X), bool)
         for wanted, wish in [*((w, True) for w in self.has), *((w, False) for w in self.lacks)]:
-            passing &= np.logical_or.reduceat(_anywhere(wanted).where(entries), begin) == wish
-        return np.repeat(passing, np.diff([*begin, len(entries.first)]))
+            found = np.zeros(len(passing), bool)
+            found[np.searchsorted(texts.offsets, _anywhere(wanted).tokens(texts), "right") - 1] = True
+            passing &= found == wish
+        return np.repeat(passing, np.diff(texts.offsets))
 
 
 def _anywhere(wanted: Wanted) -> TokenEvent:
@@ -52,25 +51,41 @@ def _anywhere(wanted: Wanted) -> TokenEvent:
 
 
 @dataclass(frozen=True)
-class InText:
+class InText(Event):
     """An event that counts only in sequences whose text passes."""
 
     event: Event
     text: TextTest
 
     @property
-    def local(self) -> bool:
+    def local(self) -> bool:  # type: ignore[override]
         return self.event.local
 
     @property
-    def what(self) -> str:
+    def what(self) -> str:  # type: ignore[override]
         return self.event.what
 
     def places(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int]:
         return self.event.places(tokens, labels) if self.text(tokens) else []
 
-    def enter(self, entries: Entries, k: int) -> None:
-        self.event.enter(entries.within(self.text.where(entries)), k)
+    def enter(self, builder: Builder, k: int) -> None:
+        self.event.enter(builder.within(self.text.where(builder)), k)
+
+    def possible(self, tokens: Sequence[Any], labels: Sequence[str]) -> list[int] | None:
+        found = self.event.possible(tokens, labels)
+        return found if found is None or self.text(tokens) else []
+
+    def tokens(self, texts: Texts) -> np.ndarray | None:
+        found = self.event.tokens(texts)
+        return None if found is None else found[self.text.where(texts)[found]]
+
+    @property
+    def having(self) -> frozenset[str] | None:
+        return self.event.having
+
+    @property
+    def has_indicators(self) -> bool:
+        return self.event.has_indicators
 
 
 class If(BaseModel):
@@ -100,7 +115,7 @@ class If(BaseModel):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if not self.model_fields_set - {name for name in self.model_fields_set if getattr(self, name) is None}:
+        if all(getattr(self, name) is None for name in type(self).model_fields):
             raise ValueError(f"if: expected a condition: {any_of(list(type(self).model_fields))}")
         return self
 
@@ -113,9 +128,7 @@ class If(BaseModel):
         ):
             said += [f"there {verb} {any_of(labels)}"] if labels else []
             said += [f"there {verb} word {words_text(words)}"] if words else []
-            said += (
-                [f"there {verb} /{' '.join((pattern,) if isinstance(pattern, str) else pattern)}/"] if pattern else []
-            )
+            said += [f"there {verb} {pattern_text(pattern)}"] if pattern else []
         return " and ".join(said)
 
     def mentioned(self) -> set[str]:
@@ -139,7 +152,7 @@ class If(BaseModel):
 
     def limit(self, term: Term, labels: Sequence[str]) -> Term:
         """The same term, where the condition holds."""
-        if isinstance(term.event, InText) or term.needs is not None or term.bars is not None:
+        if isinstance(term.event, InText) or term.has_condition:
             return term
         text = self.text
         needs: Event | None = TokenEvent(frozenset(self.present)) if self.present else None

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from semistruct.errors import ParameterError, quoted
-from semistruct.files import source_name
-from semistruct.rules.base import Rule, Term, unknown_label, weight_text
+from semistruct.base.errors import ParameterError, quoted
+from semistruct.base.files import source_name
+from semistruct.rules.base import Rule, unknown_label
 from semistruct.rules.files import dump_rule, load_rules, parse_rules, read_rules
-from semistruct.rules.reach import Reach
+from semistruct.rules.lists import Reach
 from semistruct.rules.tables import RuleTables, compile_rules
-from semistruct.rules.vocabulary.function import Measured
+from semistruct.rules.values import weight_text
 
 
 class Rules:
@@ -121,10 +121,6 @@ class Rules:
                 where = f"{self.places[i]}: " if self.places else ""
                 raise ParameterError(f"{where}rule {quoted(rule.text)}: {unknown_label(label, labels)}")
 
-    def terms(self, labels: Sequence[str]) -> list[tuple[Rule, Term]]:
-        """Everything that the rules count, given all labels."""
-        return [(rule, term) for rule in self.rules for term in rule.terms(labels)]
-
     def compile(self, X: Sequence[Any], labels: Sequence[str]) -> RuleTables:
         """The rules as arrays for sequences X; label y is labels[y]."""
         self.check_labels(labels)
@@ -140,29 +136,3 @@ def _names(labels: Any) -> set[str]:
         if not isinstance(label, str) or not label:
             raise ParameterError(f"labels: {quoted(label)} is not a label")
     return set(listed)
-
-
-def value(rule: Rule, term: Term, tokens: Sequence[Any], labels: Sequence[str], where: str) -> float:
-    """What a term counts in one sequence, whether or not it matters there."""
-    if isinstance(rule, Measured):
-        return rule.measure(tokens, labels, where)
-    count = float(len(term.event.places(tokens, labels)))
-    return count / len(tokens) if term.per == "tokens" else count
-
-
-def corpus_value(rule: Rule, term: Term, X: Sequence[Any], y: Sequence[Sequence[str]]) -> float:
-    """What a term counts in a corpus; a share of nothing counts as in its range."""
-    pairs = list(zip(X, y, strict=True))
-    if isinstance(rule, Measured):
-        total = sum(rule.measure(tokens, row, f"sequence {i}") for i, (tokens, row) in enumerate(pairs))
-    else:
-        total = sum(len(term.event.places(tokens, row)) for tokens, row in pairs)
-    if term.per is None:
-        return float(total)
-    if term.per == "tokens":
-        divisor = sum(len(tokens) for tokens in X)
-    elif term.per == "sequences":
-        divisor = len(pairs)
-    else:
-        divisor = sum(len(term.per.places(tokens, row)) for tokens, row in pairs)
-    return total / divisor if divisor else max(min(0.0, term.high), term.low)

@@ -18,23 +18,28 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from semistruct.core import kernels
-from semistruct.rules.base import Rule, Term
-from semistruct.rules.building import Builder
-from semistruct.rules.events import Event, LengthEvent
-from semistruct.rules.records import (
-    ALONE,
-    ITSELF,
-    NO_TERM,
-    PER_SEQUENCE,
-    PER_TOKEN,
-    TARGET,
-    Events,
-)
-from semistruct.rules.vocabulary.function import Measured
-from semistruct.threads import spread
+from semistruct.base.threads import spread
+from semistruct.core.kernels import kernels
+from semistruct.rules.base import Rule
+from semistruct.rules.building import NO_MARK, Builder, Events
+from semistruct.rules.events import Event, Term
+from semistruct.rules.vocabulary.measured import Measured
+
+ITSELF, PER_TOKEN, PER_SEQUENCE = -1, -2, -3
+"""What a count is divided by, unless that is the count of another term: nothing, tokens, sequences."""
 
 PER = {None: ITSELF, "tokens": PER_TOKEN, "sequences": PER_SEQUENCE}
+NO_TERM = -1  # where a term could be named
+ALONE = -1  # the group of a term that has a penalty of its own
+
+TARGET = np.dtype(
+    [
+        ("low", "f8"), ("high", "f8"), ("unit", "f8"), ("weight", "f8"), ("power", "i8"), ("per", "i8"),
+        ("group", "i8"), ("needs", "i8"), ("bars", "i8"),
+    ]
+)  # fmt: skip
+"""Where the count of a term should lie, and what it costs if it does not: `Target` in `core/events.hpp`."""
+
 PART = 10_000  # sequences that are counted at once
 
 
@@ -56,7 +61,6 @@ class RuleTables:
 
     rule_of (terms,)  the number of the rule of each term
     token_tests (classes, terms), step_tests   the terms that tokens of a class, and steps into them, are tested for
-    aside             numbers of rules that nobody is to obey
     """
 
     labels: tuple[str, ...]
@@ -69,7 +73,6 @@ class RuleTables:
     token_tests: np.ndarray
     step_tests: np.ndarray
     X: Sequence[Any] = field(repr=False)
-    aside: frozenset[int] = frozenset()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -88,41 +91,67 @@ class RuleTables:
         """The terms of the corpus rules."""
         return self._level("corpus")
 
+    def _level(self, level: str) -> np.ndarray:
+        return np.array([k for k, r in enumerate(self.rule_of) if self.rules[r].level == level], np.int64)
+
     @cached_property
     def has_corpus_rules(self) -> bool:
         """Whether rules about the corpus make sequences depend on each other."""
-        return any(rule.level == "corpus" for rule in self._used.values())
+        return any(rule.level == "corpus" for rule in self.rules)
 
     @cached_property
     def functions(self) -> dict[int, Measured]:
         """The rules that measure a whole sequence, by their numbers."""
-        return {r: rule for r, rule in self._used.items() if isinstance(rule, Measured)}
+        return {r: rule for r, rule in enumerate(self.rules) if isinstance(rule, Measured)}
 
-    @property
-    def _used(self) -> dict[int, Rule]:
-        return {r: rule for r, rule in enumerate(self.rules) if r not in self.aside}
+    def some(self, numbers: Iterable[int]) -> RuleTables:
+        """The tables of some of the rules, in the order of their numbers; no word is looked at again."""
+        kept = sorted(set(numbers))
+        number = {r: new for new, r in enumerate(kept)}
+        terms = [k for k, r in enumerate(self.rule_of) if r in number]
+        named = [int(k) for row in self.targets[["per", "needs", "bars"]][terms] for k in row if k >= 0]
+        which = np.array([*terms, *dict.fromkeys(named)], np.int64)
+        targets = self.targets[which]
+        for name in ("per", "needs", "bars"):
+            targets[name] = [np.flatnonzero(which == k)[0] if k >= 0 else k for k in targets[name]]
+        targets["group"] = [number[r] if r >= 0 else ALONE for r in targets["group"]]
+        return replace(
+            self,
+            rules=tuple(self.rules[r] for r in kept),
+            rule_of=tuple(number[self.rule_of[k]] for k in terms),
+            terms=tuple(self.terms[k] for k in terms),
+            events=only(self.events, which),
+            targets=targets,
+            token_tests=self.token_tests[:, which],
+            step_tests=self.step_tests[:, which],
+        )
 
-    def with_only(self, numbers: Iterable[int]) -> RuleTables:
-        """The same tables, all rules but these set aside."""
-        return replace(self, aside=frozenset(range(len(self.rules))) - frozenset(numbers))
+    def reweighted(self, rules: Sequence[Rule]) -> RuleTables:
+        """The tables of the same rules, or of some of them in the same order, with other weights and penalties.
 
-    def _level(self, level: str) -> np.ndarray:
-        used = self._used
-        return np.array([k for k, r in enumerate(self.rule_of) if r in used and used[r].level == level], np.int64)
+        No word is looked at again.  Rules that are not among those of the tables are compiled anew.
+        """
+        here, numbers = enumerate(map(_content, self.rules)), list[int]()
+        for rule in map(_content, rules):
+            number = next((r for r, content in here if content == rule), None)
+            if number is None:
+                return compile_rules(rules, self.X, self.labels)
+            numbers.append(number)
+        tables = self.some(numbers)
+        targets = tables.targets.copy()
+        for k, r in enumerate(tables.rule_of):
+            targets["weight"][k], targets["power"][k] = rules[r].cost, rules[r].power
+        return replace(tables, rules=tuple(rules), targets=targets)
 
     @cached_property
     def event_price(self) -> np.ndarray:
         """(K,): what every local event costs, for terms of instance rules that cost the same for each; else 0."""
-        return self._price([event.local for event in self._events_of_terms])
+        return self._price([term.event.local for term in self.terms])
 
     @cached_property
     def block_price(self) -> np.ndarray:
         """(K,): the same for blocks of wrong lengths."""
-        return self._price([isinstance(event, LengthEvent) for event in self._events_of_terms])
-
-    @property
-    def _events_of_terms(self) -> list[Event]:
-        return [term.event for term in self.terms]
+        return self._price([term.event.at_blocks for term in self.terms])
 
     def _price(self, wanted: list[bool]) -> np.ndarray:
         t, price = self.targets, np.zeros(self.n_terms)
@@ -132,11 +161,6 @@ class RuleTables:
             if wanted[k] and forbidden and always and t["power"][k] == 1 and t["per"][k] == ITSELF:
                 price[k] = t["weight"][k]
         return price
-
-    @cached_property
-    def room(self) -> int:
-        """The size of the array `work` of the kernels."""
-        return 2 * len(self.labels) + most_hits(self.events)
 
     @property
     def token_class(self) -> np.ndarray:
@@ -155,9 +179,7 @@ class RuleTables:
             if price[k]:
                 raise TypeError(f"{self.terms[k].event.what} cannot have a price at every place")
         cell = np.repeat(np.arange(len(e.ptr) - 1), np.diff(e.ptr))
-        total = np.bincount(cell, price[e.entry["term"]], len(e.ptr) - 1).astype(
-            float
-        )  # integers if there are no terms
+        total = np.bincount(cell, price[e.entry["term"]], len(e.ptr) - 1).astype(float)  # integers without terms
         token, step = np.split(total[2 * Y :], [e.first_step - 2 * Y])
         return Costs(self.token_class, token.reshape(-1, Y), self.step_class, step.reshape(-1, Y + 1, Y))
 
@@ -213,9 +235,24 @@ def shifted(events: Events, n: int) -> Events:
     return events._replace(token_class=token_class, step_class=step_class)
 
 
-def most_hits(events: Events) -> int:
-    """How many terms can have an event at one token: at it, at the step, and where blocks begin and end."""
-    return 5 * int(np.diff(events.ptr).max(initial=0))
+def only(events: Events, terms: np.ndarray) -> Events:
+    """The events of some terms, which are numbered anew."""
+    number = np.full(max(events.entry["term"].max(initial=-1), terms.max(initial=-1)) + 1, NO_TERM, np.int64)
+    number[terms] = np.arange(len(terms))
+    stays = number[events.entry["term"]] >= 0
+    entry = events.entry[stays]
+    entry["term"] = number[entry["term"]]
+    ptr = np.append(0, np.cumsum(stays))[events.ptr]
+    remembered = entry["mark"][: ptr[len(events.mark)]]
+    marks = np.unique(remembered)
+    remembered[:] = np.searchsorted(marks, remembered)
+    mark = np.where(np.isin(events.mark, marks), np.searchsorted(marks, events.mark), NO_MARK)
+    return events._replace(ptr=ptr, entry=entry, mark=mark)
+
+
+def _content(rule: Rule) -> Rule:
+    """A rule without what may change in tables."""
+    return rule.model_copy(update={"weight": 1.0, "penalty": "absolute", "name": None})
 
 
 def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]) -> RuleTables:
@@ -224,12 +261,12 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
     counting = [(r, rule) for r, rule in enumerate(rules) if not isinstance(rule, Measured)]
     found = [(r, term) for r, rule in counting for term in rule.terms(labels)]
     for k, (_, term) in enumerate(found):
-        builder.enter(term.event, k)
+        _enter(builder, term.event, k)
     others: dict[Event, int] = {}
     for event in [event for _, term in found for event in (term.per, term.needs, term.bars)]:
         if event is not None and not isinstance(event, str) and event not in others:
             others[event] = len(found) + len(others)
-            builder.enter(event, others[event])
+            _enter(builder, event, others[event])
     n_terms = len(found) + len(others)
     events, token_tests, step_tests = builder.events(n_terms)
     return RuleTables(
@@ -244,6 +281,14 @@ def compile_rules(rules: Sequence[Rule], X: Sequence[Any], labels: Sequence[str]
         step_tests=step_tests,
         X=X,
     )
+
+
+def _enter(builder: Builder, event: Event, k: int) -> None:
+    """Have term k count an event, which must say how: one that the kernels never see would cost nothing."""
+    before = builder.entered
+    event.enter(builder, k)
+    if builder.entered == before:
+        raise TypeError(f"a {type(event).__name__} enters nothing, so it would never be counted")
 
 
 def _targets(rules: Sequence[Rule], found: Sequence[tuple[int, Term]], others: dict[Event, int]) -> np.ndarray:

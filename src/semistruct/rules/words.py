@@ -1,17 +1,21 @@
-"""Tests of words and of runs of words: the tokens to which a rule applies."""
+"""Tests of words and of runs of words, and where the words that pass are in some sequences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate
-from typing import Literal
+from itertools import chain
+from typing import Any, Literal
 
-from semistruct.features.steps import LINE_BREAKS
-from semistruct.features.words import core_of, is_punctuation
-from semistruct.patterns import is_match, matching
-from semistruct.tokens import tokenize
+import numpy as np
+
+from semistruct.base.errors import DataError
+from semistruct.base.patterns import is_match, matching
+from semistruct.core.batch import starts
+from semistruct.data.tokens import tokenize
+from semistruct.features.encoder import form_of
+from semistruct.features.words import LINE_BREAKS, core_of, is_punctuation, word_of
 
 CLASSES: dict[str, Callable[[str], bool]] = {"punctuation": is_punctuation, "newline": LINE_BREAKS.__contains__}
 
@@ -49,6 +53,24 @@ class WordTest:
 
 
 @dataclass(frozen=True)
+class RunTest:
+    """Do words in a row pass one test each?"""
+
+    tests: tuple[WordTest, ...]
+
+    @property
+    def head(self) -> WordTest:
+        """The test of the first word of a run."""
+        return self.tests[0]
+
+    def ends(self, words: Sequence[str], a: int) -> list[int]:
+        """Where the runs end that begin with word a."""
+        some = words[a : a + len(self.tests)]
+        whole = len(some) == len(self.tests) and all(test(word) for test, word in zip(self.tests, some, strict=True))
+        return [a + len(some)] if whole else []
+
+
+@dataclass(frozen=True)
 class PhraseTest:
     """Is a run of words one of `phrases`, each of its words tested as in `WordTest`?"""
 
@@ -58,8 +80,7 @@ class PhraseTest:
 
     @cached_property
     def head(self) -> WordTest:
-        """The test of the first word of a run."""
-        return WordTest(frozenset(self._by_head), exact=self.exact, bare=self.bare)
+        return self._test(self._by_head)
 
     @cached_property
     def _by_head(self) -> dict[str, list[tuple[str, ...]]]:
@@ -68,44 +89,17 @@ class PhraseTest:
             found.setdefault(phrase[0], []).append(phrase)
         return found
 
-    def tests(self, head: str) -> Iterator[tuple[WordTest, ...]]:
-        """The tests, one for each word, of the phrases that begin with this word."""
-        for phrase in self._beginning(head):
-            yield tuple(WordTest(frozenset([word]), exact=self.exact, bare=self.bare) for word in phrase)
+    def _test(self, words: Iterable[str]) -> WordTest:
+        return WordTest(frozenset(words), exact=self.exact, bare=self.bare)
 
-    def ends(self, words: Sequence[str], a: int) -> list[int]:
-        """Where the runs end that begin with word a."""
-        return sorted({a + len(phrase) for phrase in self._beginning(words[a]) if self._is(phrase, words, a)})
-
-    def _beginning(self, word: str) -> list[tuple[str, ...]]:
-        return [phrase for form in self._forms(word) for phrase in self._by_head.get(form, ())]
-
-    def _is(self, phrase: tuple[str, ...], words: Sequence[str], a: int) -> bool:
-        rest = words[a + 1 : a + len(phrase)]
-        return len(rest) == len(phrase) - 1 and all(
-            wanted in self._forms(word) for wanted, word in zip(phrase[1:], rest, strict=True)
-        )
-
-    def _forms(self, word: str) -> set[str]:
+    def beginning(self, word: str) -> list[RunTest]:
+        """The tests for the phrases that begin with this word."""
         word = core_of(word) if self.bare else word
-        return {word} if self.exact else {word, word.lower()}
-
-
-@dataclass(frozen=True)
-class RunTest:
-    """Do words in a row pass one test each?"""
-
-    tests: tuple[WordTest, ...]
-
-    @property
-    def head(self) -> WordTest:
-        return self.tests[0]
+        phrases = [p for form in ({word} if self.exact else {word, word.lower()}) for p in self._by_head.get(form, ())]
+        return [RunTest(tuple(self._test([part]) for part in phrase)) for phrase in phrases]
 
     def ends(self, words: Sequence[str], a: int) -> list[int]:
-        """Where the run ends that begins with word a, if there is one."""
-        some = words[a : a + len(self.tests)]
-        whole = len(some) == len(self.tests) and all(test(word) for test, word in zip(self.tests, some, strict=True))
-        return [a + len(some)] if whole else []
+        return sorted({end for run in self.beginning(words[a]) for end in run.ends(words, a)})
 
 
 @dataclass(frozen=True)
@@ -128,26 +122,13 @@ def wanted_words(words: tuple[str, ...], case: Case | None = None, bare: bool = 
     for word in words:
         cut = (word.lower() if case == "any" else word).split()
         single.add(cut[0]) if len(cut) == 1 else phrases.add(tuple(cut))
-    phrases |= _in_words([" ".join(cut) for cut in phrases if not "".join(cut).isalnum()])
+    phrases |= {tuple(tokenize(" ".join(cut))[0]) for cut in phrases if not "".join(cut).isalnum()}
     if bare:
         single, phrases = set(map(core_of, single)), {tuple(map(core_of, phrase)) for phrase in phrases}
     return Wanted(
         WordTest(frozenset(single), exact=exact, bare=bare) if single else None,
         PhraseTest(frozenset(phrases), exact, bare) if phrases else None,
     )
-
-
-def _in_words(phrases: list[str]) -> set[tuple[str, ...]]:
-    """Phrases cut into words and signs, all at once since there may be many."""
-    text = "\n".join(phrases)
-    tokens, spans = tokenize(text)
-    line, ends = 0, [*accumulate(len(phrase) + 1 for phrase in phrases)]
-    found: list[list[str]] = [[] for _ in phrases]
-    for token, (start, _) in zip(tokens, spans, strict=True):
-        while start >= ends[line]:
-            line += 1
-        found[line].append(token)
-    return set(map(tuple, found))
 
 
 def wanted_patterns(patterns: str | tuple[str, ...], case: Case | None = None, bare: bool = False) -> Wanted:
@@ -167,46 +148,117 @@ class WordIndex:
     def __init__(self, words: Iterable[str]) -> None:
         self.number = {word: i for i, word in enumerate(words)}
         self._passing: dict[WordTest, list[int]] = {}
+        self._spelt: dict[bool, dict[str, list[int]]] = {}
+        self._lower: dict[bool, dict[str, list[str]]] = {}
 
     def passing(self, test: WordTest) -> list[int]:
         """The numbers of the words that pass."""
         if test not in self._passing:
-            spelt = self._bare if test.bare else self._spelt
-            self._passing[test] = sorted(i for spelling in spelt.passing(test) for i in spelt.words[spelling])
+            spelt, lower = self._spellings(test.bare)
+            found = {spelling for name in test.classes for spelling in filter(CLASSES[name], spelt)}
+            for pattern in test.patterns:
+                found.update(matching(pattern, spelt))
+            found |= test.words & spelt.keys()
+            if not test.exact:
+                found.update(*(lower[word] for word in test.words & lower.keys()))
+            self._passing[test] = sorted(i for spelling in found for i in spelt[spelling])
         return self._passing[test]
 
-    @cached_property
-    def _spelt(self) -> _Spellings:
-        return _Spellings({word: [i] for word, i in self.number.items()})
+    def _spellings(self, bare: bool) -> tuple[dict[str, list[int]], dict[str, list[str]]]:
+        """The words by their spelling, without the punctuation around them if bare; these in lower case."""
+        if bare not in self._spelt:
+            self._spelt[bare], self._lower[bare] = {}, {}
+            for word, i in self.number.items():
+                self._spelt[bare].setdefault(core_of(word) if bare else word, []).append(i)
+            for spelling in self._spelt[bare]:
+                self._lower[bare].setdefault(spelling.lower(), []).append(spelling)
+        return self._spelt[bare], self._lower[bare]
+
+
+def ranges(first: np.ndarray, length: np.ndarray) -> np.ndarray:
+    """The numbers from each of `first` on, as many as `length` says, end to end."""
+    begin = starts(length)
+    return np.repeat(first - begin[:-1], length) + np.arange(begin[-1])
+
+
+class Texts:
+    """Sequences X of tokens, end to end: N tokens, numbered from 0 on, and where their words are.
+
+    offsets (n + 1,)    where the sequences begin
+    first, last (N,)    the first and the last tokens of the sequences
+    """
+
+    def __init__(self, X: Sequence[Any]) -> None:
+        self.X = X
+        lengths = np.array([len(x) for x in X], np.int64)
+        if not lengths.all():
+            raise DataError(f"sequence {int(np.argmin(lengths))} has no tokens")
+        self.offsets = starts(lengths)
+        self.first = np.zeros(self.offsets[-1], bool)
+        self.first[self.offsets[:-1]] = True
+        self.last = np.roll(self.first, -1)
+
+    def __len__(self) -> int:
+        return len(self.first)
 
     @cached_property
-    def _bare(self) -> _Spellings:
-        """The words without the punctuation around them."""
-        found: dict[str, list[int]] = {}
-        for word, i in self.number.items():
-            found.setdefault(core_of(word), []).append(i)
-        return _Spellings(found)
-
-
-@dataclass(frozen=True)
-class _Spellings:
-    """The numbers of the words that are spelt in each way."""
-
-    words: dict[str, list[int]]
+    def _words(self) -> tuple[WordIndex, np.ndarray]:
+        """The distinct words, and the number of the word of each token (N,)."""
+        if len(self.X) and form_of(self.X) != "tokens":
+            hint = "give each token as (word, features)"
+            raise DataError(f"rules about words need tokens, but this data holds {form_of(self.X)}; {hint}")
+        words = list(map(word_of, chain.from_iterable(self.X)))
+        codes = {word: i for i, word in enumerate(dict.fromkeys(words))}
+        return WordIndex(codes), np.fromiter(map(codes.__getitem__, words), np.int32, len(words))
 
     @cached_property
-    def _lower(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for spelling in self.words:
-            found.setdefault(spelling.lower(), []).append(spelling)
-        return found
+    def _by_word(self) -> tuple[np.ndarray, np.ndarray]:
+        """The tokens sorted by word, and where those of each distinct word begin."""
+        index, code = self._words
+        return np.argsort(code, kind="stable"), starts(np.bincount(code, minlength=len(index.number)))
 
-    def passing(self, test: WordTest) -> set[str]:
-        """Those that pass."""
-        found = {spelling for name in test.classes for spelling in filter(CLASSES[name], self.words)}
-        for pattern in test.patterns:
-            found.update(matching(pattern, self.words))
-        found |= test.words & self.words.keys()
-        if not test.exact:
-            found.update(*(self._lower[word] for word in test.words & self._lower.keys()))
-        return found
+    def _having(self, words: Sequence[int]) -> np.ndarray:
+        """The tokens that have one of some distinct words."""
+        order, begin = self._by_word
+        which = np.asarray(words, np.int64)
+        return order[ranges(begin[which], begin[which + 1] - begin[which])]
+
+    def passing(self, test: WordTest) -> np.ndarray:
+        """The tokens whose word passes, in order."""
+        return np.sort(self._having(self._words[0].passing(test)))
+
+    def passes(self, test: WordTest) -> np.ndarray:
+        """(N,): whether the word of a token passes."""
+        return self._passed(test)[self._words[1]]
+
+    def _passed(self, test: WordTest) -> np.ndarray:
+        """(n_words,): whether a distinct word passes."""
+        words, _ = self._words
+        passed = np.zeros(len(words.number), bool)
+        passed[words.passing(test)] = True
+        return passed
+
+    def runs(self, test: PhraseTest | RunTest) -> tuple[np.ndarray, np.ndarray]:
+        """The first tokens, and those after the last, of all runs of words that pass."""
+        words, nothing = self._words[0], np.zeros(0, np.int64)
+        if isinstance(test, RunTest):
+            return self._following(self.passing(test.head), test)
+        spelling, found = list(words.number), [(nothing, nothing)]
+        for head in words.passing(test.head):
+            found += [self._following(self._having([head]), run) for run in test.beginning(spelling[head])]
+        start, end = (np.concatenate(part) for part in zip(*found, strict=True))
+        return start, end
+
+    def _following(self, begin: np.ndarray, run: RunTest) -> tuple[np.ndarray, np.ndarray]:
+        """The runs that begin at these tokens, whose words pass the tests after the first."""
+        tests = run.tests
+        ends = self.offsets[np.searchsorted(self.offsets, begin, "right")]
+        begin, (_, code) = begin[begin + len(tests) <= ends], self._words
+        for k, test in enumerate(tests[1:] if len(begin) else (), 1):
+            begin = begin[self._passed(test)[code[begin + k]]]
+        return begin, begin + len(tests)
+
+    def spots(self, tokens: np.ndarray) -> list[tuple[int, int]]:
+        """The sequence, and the place in it, of each token."""
+        i = np.searchsorted(self.offsets, tokens, "right") - 1
+        return list(zip(i.tolist(), (tokens - self.offsets[i]).tolist(), strict=True))

@@ -7,9 +7,10 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from semistruct.rules.base import AmountRange, Level, Rule, ShareRange, Term, Unit
-from semistruct.rules.events import Event, StartEvent, TokenEvent
-from semistruct.rules.wording import all_of, bounds, factor, range_text
+from semistruct.rules.base import Rule
+from semistruct.rules.events import Event, Term, TokenEvent
+from semistruct.rules.values import AmountRange, Level, ShareRange, Unit, any_of, bounds, factor, range_text
+from semistruct.rules.vocabulary.blocks import StartEvent
 
 
 class Proportion(Rule):
@@ -17,6 +18,7 @@ class Proportion(Rule):
 
     key: ClassVar = "proportion"
     levels: ClassVar[tuple[Level, ...]] = ("instance", "corpus")
+    of_sequences: ClassVar = True
     level: Level = "corpus"
     penalty: Literal["absolute", "square"] = "square"
     proportion: Annotated[dict[str, ShareRange], Field(min_length=1)]
@@ -31,7 +33,7 @@ class Proportion(Rule):
 
     @property
     def says(self) -> str:
-        return all_of([f"{range_text(share, percent=True)} {label}" for label, share in self.proportion.items()])
+        return any_of([f"{range_text(share, percent=True)} {label}" for label, share in self.proportion.items()], "and")
 
     def terms(self, labels: Sequence[str]) -> list[Term]:
         return [
@@ -48,6 +50,7 @@ class Count(Rule):
 
     key: ClassVar = "count"
     levels: ClassVar[tuple[Level, ...]] = ("instance", "corpus")
+    of_sequences: ClassVar = True
     level: Level = "corpus"
     penalty: Literal["absolute", "square"] = "square"
     count: Annotated[dict[str, AmountRange], Field(min_length=1)]
@@ -55,7 +58,7 @@ class Count(Rule):
 
     @property
     def says(self) -> str:
-        amounts = all_of([f"{range_text(n)} {self.of} of {label}" for label, n in self.count.items()])
+        amounts = any_of([f"{range_text(n)} {self.of} of {label}" for label, n in self.count.items()], "and")
         return f"{amounts} {'in each sequence' if self.level == 'instance' else 'per sequence on average'}"
 
     def terms(self, labels: Sequence[str]) -> list[Term]:

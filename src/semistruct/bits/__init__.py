@@ -1,1 +1,0 @@
-"""Rules as bits of a labelling, and the loss they make."""

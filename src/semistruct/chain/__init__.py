@@ -1,1 +1,0 @@
-"""Linear chains on arrays: scoring, decoding, marginals. See `kernels` for the conventions."""

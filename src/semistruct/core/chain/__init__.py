@@ -1,0 +1,1 @@
+"""Linear chains on arrays: scoring, decoding, marginals. `core/chain.hpp` has the notation."""

@@ -1,1 +1,0 @@
-"""Rules as expectations: rows, projection, shares, and their gradients."""

@@ -1,5 +1,0 @@
-"""Which sequences of a pool to label next: those that a model would learn most from."""
-
-from semistruct.picking.door import Picked, pick
-
-__all__ = ["Picked", "pick"]

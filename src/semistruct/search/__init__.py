@@ -1,1 +1,0 @@
-"""The best labellings of sequences under rules."""
