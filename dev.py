@@ -30,7 +30,7 @@ BIN = ENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = str(BIN / "python")
 LOCK = HERE / "requirements.lock"
 STUBS = "src/semistruct/_core.pyi"
-CORE, EVERYTHING = ".", ".[dev,spacy,work,bench,docs]"
+CORE, EVERYTHING = ".", ".[dev,spacy,work,tables,bench,docs]"
 KERNEL_TESTS = (
     "core", "chain", "posterior", "rule_tables", "rule_search", "conditions", "confidence", "switching",
     "projection", "transductive", "sdm", "sdm_kernels", "multiclass", "names",

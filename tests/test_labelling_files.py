@@ -208,7 +208,7 @@ def test_rules_of_a_file_are_obeyed_by_all(place, model, run, at_once):
 
 @pytest.mark.parametrize(
     ("ending", "format"),
-    [("jsonl", "jsonl"), ("JSON", "json"), ("csv", "csv-texts"), ("tsv", "tsv"), ("conll", "conll"), ("txt", "inline")],
+    [("jsonl", "jsonl"), ("JSON", "json"), ("csv", "table"), ("tsv", "tsv"), ("conll", "conll"), ("txt", "inline")],
 )
 def test_the_ending_of_the_output_says_its_format(place, good, ending, format):
     good("predict", "m", "a.txt", "-q", "-o", f"out.{ending}")

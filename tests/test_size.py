@@ -14,9 +14,9 @@ SOURCE = sorted((ROOT / "src" / "semistruct").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 CORE = sorted((ROOT / "core").glob("*pp"))
 
-LINES_OF_SOURCE, LINES_OF_TESTS, LINES_OF_CORE = 29_950, 28_000, 4_200
+LINES_OF_SOURCE, LINES_OF_TESTS, LINES_OF_CORE = 30_550, 28_200, 4_200
 LINES_OF_FILE, LINES_OF_FUNCTION, PARAMETERS = 400, 60, 8
-NUMBERS = 290
+NUMBERS = 296
 COMMANDS = "app/cli/"  # their parameters are the options
 GENERATORS = "data/datasets/"  # the numbers there are data: how often what occurs in made-up texts
 

@@ -23,13 +23,16 @@ def source_name(path: PathLike) -> str:
     return "<stdin>" if os.fspath(path) == "-" else os.fspath(path)
 
 
-def read_lines(path: PathLike, encoding: str) -> Iterator[str]:
-    """The lines of a text file ("-" is standard input), each with its "\\n"; never the whole file at once."""
+def read_lines(path: PathLike, encoding: str, *, raw: bool = False) -> Iterator[str]:
+    """The lines of a text file ("-" is standard input), each with its "\\n"; never the whole file at once.
+
+    raw  line ends stay as they are, and NUL characters are refused in the first line only
+    """
     source, number = source_name(path), 0
     try:
-        with _opened(path, checked_encoding(encoding)) as file:
+        with _opened(path, checked_encoding(encoding), "" if raw else None) as file:
             for number, line in enumerate(file, 1):
-                if "\0" in line:
+                if "\0" in line and not (raw and number > 1):
                     raise DataError.at(source, number, f"a NUL byte: {_wide(line)}")
                 yield line
     except UnicodeError as err:
@@ -168,14 +171,14 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _opened(path: PathLike, encoding: str) -> Iterator[TextIO]:
+def _opened(path: PathLike, encoding: str, newline: str | None) -> Iterator[TextIO]:
     # "utf-8-sig" is UTF-8 that skips a byte order mark.
     encoding = "utf-8-sig" if encoding == "utf-8" else encoding
     if os.fspath(path) != "-":
-        with open(path, encoding=encoding) as file:
+        with open(path, encoding=encoding, newline=newline) as file:
             yield file
         return
-    stdin = io.TextIOWrapper(sys.stdin.buffer, encoding)
+    stdin = io.TextIOWrapper(sys.stdin.buffer, encoding, newline=newline)
     try:
         yield stdin
     finally:

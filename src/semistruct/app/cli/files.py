@@ -14,8 +14,10 @@ from typing import Any, Literal
 from semistruct.app.cli.options import Labelling, Reading
 from semistruct.base.errors import DataError, ModelError, ParameterError, quoted
 from semistruct.base.files import PathLike, refuse_overwriting, source_name
-from semistruct.data.corpus import Corpus
+from semistruct.data.corpus import Corpus, Example
 from semistruct.data.formats import FORMATS, detect, named_after, read, sharing_words, stream
+from semistruct.data.formats.marked import Reader as Marks
+from semistruct.data.rows import read_rows
 from semistruct.data.tokens import GIVEN, UNCUT, WORDS
 from semistruct.features.text_style import advice_on_cutting, probable_cut
 from semistruct.methods import SequenceLabeller, load
@@ -93,8 +95,8 @@ class Reader:
     def tokens(self) -> str | None:
         return self.reading.tokens
 
-    def options(self) -> dict[str, Any]:
-        """The options of `formats.read`."""
+    def options(self, path: PathLike = "-") -> dict[str, Any]:
+        """The options of `formats.read` for a file."""
         column: int | str | None = self.reading.label_column
         if column not in (None, "none"):
             try:
@@ -102,7 +104,13 @@ class Reader:
             except ValueError:
                 problem = f"--label-column is {quoted(column)}, expected a number or 'none'"
                 raise ParameterError(problem) from None
-        return {**asdict(self.reading), "label_column": column, "tokens": self.tokens or WORDS}
+        texts = self.reading.text_column if self._has_columns(path) else None
+        return {**asdict(self.reading), "label_column": column, "tokens": self.tokens or WORDS, "text_column": texts}
+
+    def _has_columns(self, path: PathLike) -> bool:
+        """Whether the file is a table in which --text-column names a column; other files beside it may be none."""
+        table = Path(path).suffix.lower() == ".csv" or self.reading.format == "csv-texts"
+        return table and self.reading.text_column is not None
 
     def cutting(self, tokens: str) -> Reader:
         """The same, where text is cut in this way unless an option says otherwise."""
@@ -117,13 +125,20 @@ class Reader:
 
     def corpus(self, path: Path) -> Corpus:
         with self._checking(path):
-            return read(path, **self.options())
+            return read(path, **self.options(path))
 
     def pool(self, path: Path) -> Corpus:
         """The tokens of a file, without the text that they were cut out of: a pool may be large."""
         with self._checking(path):
-            examples = (replace(e, text=None, offsets=None) for e in stream(path, **self.options()))
+            found = self._texts(path) if self._has_columns(path) else stream(path, **self.options(path))
+            examples = (replace(e, text=None, offsets=None) for e in found)
             return Corpus(list(sharing_words(examples)), source_name(path))
+
+    def _texts(self, path: Path) -> Iterator[Example]:
+        """The texts of a table; its other columns are not read."""
+        reader = Marks(source_name(path), tokens=self.tokens or WORDS)
+        found = read_rows(path, reader, encoding=self.reading.encoding, text_column=self.reading.text_column)
+        return (row.example for row in found.rows if row.example is not None)
 
     @contextmanager
     def _checking(self, path: Path) -> Iterator[None]:
@@ -144,14 +159,24 @@ ENDINGS = {
     ".csv": ("csv-texts", "csv"),
     ".tsv": ("tsv", "conll", "transposed"),
     ".conll": ("conll", "tsv"),
+    ".txt": ("inline",),
 }
 """The formats that a file with this ending may have; the first is written where the input has none of them."""
+
+
+def check_ending(output: str) -> None:
+    """Refuse an output whose ending says no format; one without an ending is in the format of the input."""
+    known = [*ENDINGS, ".xlsx", ".parquet", ".spacy"]
+    ending = Path(output).suffix.lower()
+    if ending and ending not in known:
+        raise DataError.at(output, None, f"no format has the ending {quoted(ending)}; use {', '.join(known)}, or --to")
 
 
 def natural_format(format: str, output: str) -> str:
     """The format that the ending of the output says, else that of the input; plain text gets tags."""
     own = FORMATS[format].answer or format
-    possible = ENDINGS.get(Path(output).suffix.lower(), (own,))
+    ending = Path(output).suffix.lower()
+    possible = (own,) if ending == ".txt" else ENDINGS.get(ending, (own,))
     return named_after(output) or (own if own in possible else possible[0])
 
 

@@ -142,6 +142,10 @@ class Reading:
             "default: as in the training data or the model; words if there is neither",
         ),
     ] = None
+    text_column: Annotated[
+        str | None,
+        Option(metavar="NAME", help="in a table: the column of the texts; default: the one that is clearly text"),
+    ] = None
     encoding: Annotated[str, Option(metavar="NAME", help="text encoding of the input files")] = "utf-8"
 
 
@@ -203,8 +207,17 @@ class Writing:
     to: Format = None
     output: OutputText = "-"
     confidence: Annotated[
-        bool, flag("--confidence", help="add how likely each label, or span, and the sequence is right (--to jsonl)")
-    ] = False
+        bool | None,
+        flag(
+            "--confidence/--no-confidence",
+            help="add how likely each label or field, and the whole, is right (jsonl, tables); tables have that of "
+            "the whole unless you say no",
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None, Option(metavar="LABEL", help="in a table: leave a field out; may be given several times")
+    ] = None
+    separator: Annotated[str, Option(metavar="TEXT", help="in a table: what joins fields that repeat")] = "; "
     accept: Annotated[
         float | None,
         Option(

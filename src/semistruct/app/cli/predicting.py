@@ -12,10 +12,11 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
-from semistruct.app.cli import answers, notices
+from semistruct.app.cli import answers, notices, tabling
 from semistruct.app.cli.answers import Answering, Placed, Warned, answered
 from semistruct.app.cli.files import (
     Reader,
+    check_ending,
     check_order,
     load_model,
     natural_format,
@@ -30,14 +31,15 @@ from semistruct.base.files import source_name
 from semistruct.data.corpus import Example, Labels
 from semistruct.data.formats import Stream, stream, write
 from semistruct.data.labels import scheme_of
+from semistruct.data.rows import refuse_binary
 from semistruct.model.answers import blocks_of
 
 
 def check_together(writing: Writing) -> None:
     """Refuse options that do not go together."""
     jsonl = writing.to == "jsonl"
-    if writing.confidence and not jsonl:
-        raise ParameterError("--confidence needs --to jsonl")
+    if writing.confidence and not jsonl and not tabling.wanted(writing, "-", None):
+        raise ParameterError("--confidence needs --to jsonl, or a table (.csv, .xlsx, .parquet)")
     if writing.accept is None:
         for name, value in (("--rest", writing.rest), ("--accept-by", writing.accept_by)):
             if value is not None:
@@ -54,6 +56,13 @@ def check_together(writing: Writing) -> None:
 def predict(model: Path, inputs: list[str], labelling: Labelling, writing: Writing, reader: Reader) -> None:
     """Label the inputs one chunk at a time, so that they may be larger than memory."""
     rules, reading = rules_to_obey(labelling), reader.reading
+    for path in inputs:
+        refuse_binary(path)
+    as_table = tabling.wanted(writing, inputs[0], reading.format)
+    if as_table:
+        tabling.check_together(writing)
+    elif writing.to is None:
+        check_ending(writing.output)
     check_order(model, inputs)
     if writing.resume:
         refuse_unresumable(inputs, writing.output, model, writing.to)
@@ -62,8 +71,12 @@ def predict(model: Path, inputs: list[str], labelling: Labelling, writing: Writi
     if writing.accept is not None:
         promise = estimator.promise(writing.accept, by=by, rules=rules)
     obeyed = estimator.model_.rules_to_obey(rules)
-    ask = Answering(estimator, obeyed, writing.confidence, promise)
-    options = {**reader.cutting(estimator.tokens_).options(), "scheme": None}
+    if as_table:
+        with own_modules(labelling.trust):
+            tabling.write_table(estimator, obeyed, inputs, labelling, writing, reader)
+        return
+    ask = Answering(estimator, obeyed, bool(writing.confidence), promise)
+    options = {**reader.cutting(estimator.tokens_).options(inputs[0]), "scheme": None}
     first = _opened(inputs[0], options)
     streams = chain([(inputs[0], first)], ((path, _opened(path, options)) for path in inputs[1:]))
     examples = _read(streams, estimator)

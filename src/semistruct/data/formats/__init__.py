@@ -52,6 +52,7 @@ def read(
     outside: str | None = None,
     tokens: str = WORDS,
     encoding: str = "utf-8",
+    **more: Any,
 ) -> Corpus:
     """All sequences of a file, or of standard input for "-".  A span that begins or ends inside a token splits it.
 
@@ -63,10 +64,11 @@ def read(
     outside       where spans or tags have labels: the label of text in none, "?" for unknown; by default unknown in
                   jsonl, json and inline, "O" in the formats of other programs
     tokens        how running text is cut: "words", "whitespace", or "pattern:" with a regular expression of a token
+    text_column   in a table of texts: the name of their column
     """
     examples = stream(
         path, format=format, encoding=encoding, label_column=label_column, label_names=label_names, scheme=scheme,
-        outside=outside, tokens=tokens,
+        outside=outside, tokens=tokens, **more,
     )  # fmt: skip
     return Corpus(list(sharing_words(examples)), source_name(path), examples.format)
 
@@ -88,7 +90,8 @@ def stream(
     """
     source = source_name(path)
     reader, lines = Reader(source, **options), None
-    format = named_after(path) if format is None else format
+    if format is None:
+        format = named_after(path) if reader.text_column is None else "csv-texts"
     if format is None:
         format, lines = _recognised(path, encoding)
     form = form_named(format)

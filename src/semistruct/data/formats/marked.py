@@ -28,6 +28,7 @@ class Reader:
 
     outside  the label of tokens in no mark, "?" if it is unknown, None for what is usual in the format
     scheme   that the labels are to be in; in a plain one, marks of one label that touch become one, with a warning
+    text_column  in a table of texts: the name of their column, None for a usual one
     told     warnings and names that are not told again
     """
 
@@ -37,6 +38,7 @@ class Reader:
     tokens: str = WORDS
     label_column: int | str | None = None
     label_names: Sequence[str] | None = None
+    text_column: str | None = None
     told: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:

@@ -66,11 +66,14 @@ class Header:
         """The first column with one of the names."""
         return next((i for i, name in enumerate(self.names) if plain(name) in known), None)
 
+    def beside(self, text: int | None) -> dict[int, str]:
+        """The columns that are fields where the texts are in the column `text`."""
+        return {k: name for k, name in enumerate(self.names) if k != text and not self.is_ignored(name)}
+
     @cached_property
     def fields(self) -> dict[int, str]:
         """The columns of a table of texts that are fields."""
-        text = self.find(TEXTS)
-        return {k: name for k, name in enumerate(self.names) if k != text and not self.is_ignored(name)}
+        return self.beside(self.find(TEXTS))
 
     @staticmethod
     def is_ignored(name: str) -> bool:
@@ -138,7 +141,8 @@ def likely_header(sample: Sample) -> Header | None:
 def _missing(header: Header) -> str:
     """The sentence about a header without the column that is needed."""
     names = shortened(", ".join(map(quoted, header.names)))
-    return f"the header has neither a column token (or word) nor a column text, only {names}"
+    problem = f"the header has neither a column token (or word) nor a column text, only {names}"
+    return f"{problem}; name the column of the texts with --text-column"
 
 
 class CsvTokens(Format):
@@ -264,7 +268,8 @@ def examples_of_texts(rows: Iterable[Row], reader: Reader) -> Iterator[Example]:
     """The sequences of a table with a text per row."""
     told = False
     for number, header, cells in rows:
-        column = header.find(TEXTS)
+        named = reader.text_column
+        column = header.find(TEXTS if named is None else {plain(named)})
         if not told:
             _tell_of_ignored(header, reader.source)
             told = True
@@ -274,7 +279,7 @@ def examples_of_texts(rows: Iterable[Row], reader: Reader) -> Iterator[Example]:
             raise DataError.at(reader.source, number - 1, _missing(header))
         with naming_line(reader.source, number):
             text = cells[column]
-            fields = {name: cells[k] for k, name in header.fields.items() if cells[k].strip()}
+            fields = {name: cells[k] for k, name in header.beside(column).items() if cells[k].strip()}
             offsets = tokenize(text, WORDS if reader.tokens == GIVEN else reader.tokens)[1]
             example = reader.example(text, _placed(text, fields, offsets) or None, number)
         yield example
