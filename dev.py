@@ -75,7 +75,9 @@ def set_up(what: str) -> None:
 def build(folder: Path, into: Path, *options: str) -> None:
     """Bring the core in `into`/semistruct up to date; what is half done stays in `folder`."""
     cmake = str(BIN / "cmake")
-    if not (folder / "cmake_install.cmake").exists():  # the last thing that cmake writes
+    cache = folder / "CMakeCache.txt"
+    own = cache.exists() and f"CMAKE_HOME_DIRECTORY:INTERNAL={HERE.as_posix()}\n" in cache.read_text(encoding="utf-8")
+    if not own or not (folder / "cmake_install.cmake").exists():  # the last thing that cmake writes
         nanobind = subprocess.run([PYTHON, "-m", "nanobind", "--cmake_dir"], capture_output=True, text=True, check=True)
         python = (f"-DPython_EXECUTABLE={PYTHON}", f"-Dnanobind_DIR={nanobind.stdout.strip()}")
         shutil.rmtree(folder, ignore_errors=True)

@@ -42,7 +42,7 @@ class Rows:
 
     columns  the names of its own columns
     text     which of them holds the texts, None for an input that has no columns
-    guessed  whether nobody said so
+    guessed  whether neither a person nor its name says so
     """
 
     columns: list[str]
@@ -144,7 +144,8 @@ def _table(lines: Iterator[str], sample: list[str], reader: Reader, text_column:
     column = _column(names, below, text_column, reader.source)
     rows = _cells(lines, delimiter)
     next(1 for _, cells in rows if cells)  # the header
-    return Rows(names, column, text_column is None, _of_cells(rows, len(names), column, reader))
+    guessed = text_column is None and plain(names[column]) not in TEXTS
+    return Rows(names, column, guessed, _of_cells(rows, len(names), column, reader))
 
 
 def _delimiter(header: str) -> str:
