@@ -103,6 +103,12 @@ def test_lines_of_text_give_a_row_each(place, good):
     assert "confidence" not in rows[0]
 
 
+def test_the_ending_of_the_output_allows_confidence(place, good):
+    (place / "new.txt").write_text("Smith John, clerk, 4 Elm st\n")
+    good("predict", "m", "new.txt", "-q", "--confidence", "-o", "out.jsonl")
+    assert "sequence_confidence" in (place / "out.jsonl").read_text()
+
+
 def test_a_field_named_like_a_column_gets_a_number(place, run):
     (place / "other.csv").write_text("name,text\nBo,'Smith John, clerk, 4 Elm st'\n".replace("'", '"'))
     assert "the field 'name' is in the column 'name 2'" in run("predict", "m", "other.csv", "-o", "out.csv")[2]
@@ -116,6 +122,7 @@ def test_a_field_named_like_a_column_gets_a_number(place, run):
         (("in.csv", "--text-column", "Entrie"), "no column 'Entrie'"),
         (("two.csv",), "'a' and 'b' may both be the text"),
         (("none.csv",), "--text-column"),
+        (("empty.csv",), "the file is empty"),
         (("sheet.xlsx",), "save the sheet as .csv"),
         (("in.csv", "--drop", "nam"), "no field 'nam'"),
         (("in.csv", "--accept", "0.9", "--rest", "rest.csv"), "--accept cannot go with a table"),
@@ -124,6 +131,7 @@ def test_a_field_named_like_a_column_gets_a_number(place, run):
 def test_what_makes_no_table_is_refused(place, run, options, said):
     (place / "two.csv").write_text("a,b\nSmith John in Elm,Jones Mary in Oak\n")
     (place / "none.csv").write_text("Smith John of the old house at the end of Elm street\nJones Mary\n")
+    (place / "empty.csv").write_text("")
     (place / "sheet.xlsx").write_bytes(b"PK\x03\x04")
     numbers = (place / "in.csv").read_text(encoding="utf-8-sig").replace("=1+1", "1852")
     (place / "in.csv").write_text(numbers)

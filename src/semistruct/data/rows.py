@@ -64,6 +64,8 @@ def read_rows(
     lines = read_lines(path, encoding, raw=True)
     sample = list(islice(lines, SAMPLE_LINES))
     lines = chain(sample, lines)
+    if not any(map(str.strip, sample)) and Path(path).suffix.lower() == ".csv":
+        raise DataError.at(path, None, "the file is empty: it has no header")
     if text_column is None and format is None:
         format = detect("".join(map(_unix, sample))[:SAMPLE_CHARACTERS])
         if format == "text" and Path(path).suffix.lower() == ".csv":

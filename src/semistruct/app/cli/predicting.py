@@ -37,9 +37,9 @@ from semistruct.model.answers import blocks_of
 
 def check_together(writing: Writing) -> None:
     """Refuse options that do not go together."""
-    jsonl = writing.to == "jsonl"
+    jsonl = "jsonl" in (writing.to, Path(writing.output).suffix.lower()[1:] if writing.to is None else None)
     if writing.confidence and not jsonl and not tabling.wanted(writing, "-", None):
-        raise ParameterError("--confidence needs --to jsonl, or a table (.csv, .xlsx, .parquet)")
+        raise ParameterError("--confidence needs an output that can hold it: .jsonl, .csv, .xlsx or .parquet")
     if writing.accept is None:
         for name, value in (("--rest", writing.rest), ("--accept-by", writing.accept_by)):
             if value is not None:
